@@ -4,9 +4,9 @@
 /* <unk> is learned from words that are seen once. */
 hd_tokenizer_opt hd_train_vocabulary(const hd_train_options *o)
 {
-    return (hd_tokenizer_opt){.vocab = o->vocab == HD_TRAIN_ALL_PIECES ? 0 : (size_t)o->vocab,
+    return (hd_tokenizer_opt){.vocab = o->vocab_size == HD_TRAIN_ALL_PIECES ? 0 : (size_t)o->vocab_size,
                               .unigram = o->subwords == 1,
-                              .coverage = o->coverage,
+                              .coverage = o->character_coverage,
                               .least = o->unit == HD_TRAIN_WORD && o->task != HD_TRAIN_MLM ? 2 : 1};
 }
 
@@ -20,9 +20,9 @@ static const char *name_in(const char *path, size_t *folder)
 
 hd_status hd_train_tokenizer(const char **to, const hd_train_options *o, hd_err *err)
 {
-    const char *const *file = o->tokenizer_file.text;
-    *to = o->tokenizer_file.count ? file[0] : NULL;
-    if (o->tokenizer_file.count < 2) return HD_OK;
+    const char *const *file = o->tokenizer_model.text;
+    *to = o->tokenizer_model.count ? file[0] : NULL;
+    if (o->tokenizer_model.count < 2) return HD_OK;
     size_t folder[2];
     const char *name[2] = {name_in(file[0], &folder[0]), name_in(file[1], &folder[1])};
     if (strcmp(name[0], "vocab.json") || strcmp(name[1], "merges.txt"))

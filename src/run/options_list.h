@@ -41,11 +41,11 @@
         "without --valid: fraction of the training data to hold out for validation; of a text its end", DATA)
     INT("max-length", 0, "N", "200", max_length, 1, 1000000, "longest sentence or text, in tokens", DATA,
         FOR(TRANSLATE | LABELS))
-    CHOICE("on-long", 0, "WHAT", "skip", too_long, long_lines,
+    CHOICE("on-long", 0, "WHAT", "skip", on_long, long_lines,
         "what to do with longer ones: skip, cut or error", DATA, FOR(TRANSLATE))
-    CHOICE("on-invalid", 0, "WHAT", "error", broken, bad_lines,
+    CHOICE("on-invalid", 0, "WHAT", "error", on_invalid, bad_lines,
         "what to do with lines that are not UTF-8: error or skip", DATA, FOR(TRANSLATE))
-    CHOICE("on-empty", 0, "WHAT", "skip", empty, empty_lines,
+    CHOICE("on-empty", 0, "WHAT", "skip", on_empty, empty_lines,
         "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
 
     CHOICE("tokenizer", 0, "KIND", "sentencepiece", tokenizer, tokenizers,
@@ -53,16 +53,16 @@
         "or t5", VOCABULARY, FOR(TRANSLATE), TOKENIZER)
     CHOICE("unit", 0, "UNIT", "char", unit, units, "tokens: word, char or subword", VOCABULARY,
         FOR(LM | MLM | LABELS), TOKENIZER)
-    INT("vocab-size", 0, "N", "8000", vocab, 5, 1000000,
+    INT("vocab-size", 0, "N", "8000", vocab_size, 5, 1000000,
         "largest vocabulary; smaller where the text supports fewer tokens", VOCABULARY, TOKENIZER)
     CHOICE("subwords", 0, "KIND", "bpe", subwords, subwords, "how subwords are learned: bpe or unigram",
         VOCABULARY, TOKENIZER, NEEDS(HD_HAS_SUBWORDS))
-    REAL("character-coverage", 0, "X", "0.9995", coverage, 0.9, 1,
+    REAL("character-coverage", 0, "X", "0.9995", character_coverage, 0.9, 1,
         "fraction of the characters in the text that get a piece of their own; the others are spelled in "
         "bytes", VOCABULARY, TOKENIZER, NEEDS(HD_HAS_SUBWORDS))
     FLAG("separate-vocab", 0, separate_vocab, "one vocabulary per language", VOCABULARY, FOR(TRANSLATE),
         TOKENIZER, NEEDS(HD_HAS_UNTIED))
-    FILES("tokenizer-model", 0, "FILE", tokenizer_file, 2,
+    FILES("tokenizer-model", 0, "FILE", tokenizer_model, 2,
         "use existing tokenizer files: one for both languages, or two; for one text also vocab.json and "
         "merges.txt, tokenizer.json, or a folder with them", VOCABULARY, TOKENIZER)
 
@@ -83,7 +83,8 @@
     INT("layers", 0, "N", "4", layers, 1, 1000, "layers; of a translator those of encoder and decoder each",
         MODEL, SIZE, NEEDS(HD_HAS_LAYERS))
     INT("width", 0, "N", "128", width, 1, 65536, "hidden size (d_model)", MODEL, SIZE, NEEDS(HD_HAS_NETWORK))
-    INT("ffn-size", 0, "N", "256", inner, 1, 1048576, "hidden size of the feed-forward layers", MODEL, SHAPE,
+    INT("ffn-size", 0, "N", "256", ffn_size, 1, 1048576,
+        "hidden size of the feed-forward layers", MODEL, SHAPE,
         NEEDS(HD_HAS_BLOCKS | HD_HAS_FFNN))
     INT("heads", 0, "N", "4", heads, 1, 1024, "attention heads", MODEL, SIZE, NEEDS(HD_HAS_BLOCKS))
     CHOICE("norm", 0, "PLACE", "pre", norm, norms,
@@ -95,9 +96,9 @@
     CHOICE("position-kind", 0, "KIND", "sinusoidal", position_kind, position_kinds,
         "position embeddings: sinusoidal, learned, or none: the model cannot tell the order of words", MODEL,
         FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_POSITIONS))
-    INT("max-positions", 0, "N", "512", positions, 2, 1000000,
+    INT("max-positions", 0, "N", "512", max_positions, 2, 1000000,
         "longest sentence the model can ever take, in tokens", MODEL, FOR(TRANSLATE), SHAPE)
-    FLAG("unscaled-attention", 0, no_scale,
+    FLAG("unscaled-attention", 0, unscaled_attention,
         "do not divide attention scores by the square root of the head size", MODEL, FOR(TRANSLATE), SHAPE,
         NEEDS(HD_HAS_BLOCKS))
     FLAG("untied", 0, untied, "separate embedding tables for source, target and output", MODEL,
@@ -111,10 +112,10 @@
         "add-k, kneser-ney or kneser-ney-3", MODEL, FOR(LM), NEEDS(HD_HAS_NGRAM))
     REAL("add-k", 0, "X", "0.1", add_k, 0, 1e9, "the k of --smoothing add-k", MODEL, FOR(LM),
         NEEDS(HD_HAS_ADD_K))
-    INT("hash-buckets", 0, "N", "0", features, 0, 268435456,
+    INT("hash-buckets", 0, "N", "0", hash_buckets, 0, 268435456,
         "hash buckets for contexts; 0: enough for 32 million weights", MODEL, FOR(LM), SHAPE,
         NEEDS(HD_HAS_MAXENT))
-    FLAG("whole-word-masking", 0, whole_words, "mask all pieces of a word or none", MODEL, FOR(MLM))
+    FLAG("whole-word-masking", 0, whole_word_masking, "mask all pieces of a word or none", MODEL, FOR(MLM))
     CHOICE("pool", 0, "HOW", "auto", pool, pools,
         "which hidden states of a text the output layer reads: last, mean, max or first; auto: last of a "
         "recurrent encoder or a language model, first of a BERT, otherwise mean", MODEL, FOR(TEXTS))
@@ -129,31 +130,33 @@
 
     CHOICE("decoder-context", 0, "WHAT", "attention", decoder_context, hd_context_names,
         "what the decoder knows of the source" CONTEXTS, CELLS)
-    CHOICE("attention-score", 0, "NAME", "additive", score, hd_scoring_names,
+    CHOICE("attention-score", 0, "NAME", "additive", attention_score, hd_scoring_names,
         "attention score of query q and key k" SCORINGS, ATTENDING)
-    CHOICE("attention-span", 0, "WHERE", "global", attention, hd_locality_names,
+    CHOICE("attention-span", 0, "WHERE", "global", attention_span, hd_locality_names,
         "which keys are seen" LOCALITIES, ATTENDING)
-    INT("attention-window", 0, "N", "10", window, 1, 1000000,
+    INT("attention-window", 0, "N", "10", attention_window, 1, 1000000,
         "keys on either side of the center of local attention", RECURRENT, SHAPE,
         NEEDS(HD_HAS_LOCAL_ATTENTION))
     INT("attention-heads", 0, "N", "1", attention_heads, 1, 1024,
         "heads of a recurrent decoder's attention; more than 1 imply --attention-projections", ATTENDING)
-    FLAG("attention-projections", 0, project, "keys and values are projections of the encoder's states",
+    FLAG("attention-projections", 0, attention_projections,
+        "keys and values are projections of the encoder's states",
         ATTENDING)
-    CHOICE("attention-query", 0, "WHICH", "previous", query, hd_query_names,
+    CHOICE("attention-query", 0, "WHICH", "previous", attention_query, hd_query_names,
         "decoder state that is the query" QUERIES, ATTENDING)
-    CHOICE("decoder-init", 0, "HOW", "final", begin, hd_beginning_names,
+    CHOICE("decoder-init", 0, "HOW", "final", decoder_init, hd_beginning_names,
         "initial state of the decoder" BEGINNINGS, CELLS)
-    CHOICE("readout", 0, "WHAT", "state", read, hd_reading_names, "what the output layer reads" READINGS,
+    CHOICE("readout", 0, "WHAT", "state", readout, hd_reading_names, "what the output layer reads" READINGS,
         CELLS)
-    FLAG("input-feeding", 0, feed_context,
+    FLAG("input-feeding", 0, input_feeding,
         "input feeding: what the output layer read is an input of the next step, with its token", ATTENDING)
-    FLAG("input-skips", 0, skips, "every layer of the decoder reads the token, not only the first", CELLS)
+    FLAG("input-skips", 0, input_skips,
+        "every layer of the decoder reads the token, not only the first", CELLS)
     FLAG("no-feedback", 0, no_feedback, "the decoder does not read the previous token", CELLS)
-    FLAG("embedding-relu", 0, relu, "apply relu to the embeddings that the decoder reads", CELLS)
+    FLAG("embedding-relu", 0, embedding_relu, "apply relu to the embeddings that the decoder reads", CELLS)
     FLAG("reverse-source", 0, reverse_source, "the encoder reads the source backwards", RECURRENT, SHAPE,
         NEEDS(HD_HAS_ONE_WAY))
-    CHOICE("decoder-input", 0, "KIND", "teacher", feeding, hd_feeding_names,
+    CHOICE("decoder-input", 0, "KIND", "teacher", decoder_input, hd_feeding_names,
         "previous token that the decoder reads in training" FEEDINGS, RECURRENT, NEEDS(HD_HAS_PREVIOUS))
     REAL("sampling-rate", 0, "X", "0.5", sampling_rate, 0, 1, "probability that it is the model's own token",
         RECURRENT, NEEDS(HD_HAS_SCHEDULED))
@@ -165,9 +168,9 @@
 
     INT("batch-tokens", 0, "N", "2500", batch_tokens, 1, 100000000,
         "tokens per update, counting the longer side of each pair", LEARNING, FOR(TRANSLATE))
-    INT("batch-size", 0, "N", "12", batch, 1, 1000000, "windows (lm, mlm) or items per update", LEARNING,
+    INT("batch-size", 0, "N", "12", batch_size, 1, 1000000, "windows (lm, mlm) or items per update", LEARNING,
         FOR(LM | MLM | LABELS), UPDATES)
-    INT("micro-batches", 0, "N", "1", accumulate, 1, 100000,
+    INT("micro-batches", 0, "N", "1", micro_batches, 1, 100000,
         "split each batch into N parts and accumulate their gradients, to save memory", LEARNING, UPDATES)
     REAL("lr", 0, "X", "0.005", lr, 0, 1000, "peak learning rate", LEARNING, UPDATES)
     LONG("warmup", 0, "N", "1000", warmup, 0, 1e15, "updates until the peak learning rate is reached",
@@ -180,7 +183,7 @@
     LONG("decay-steps", 0, "N", "0", decay_steps, 0, 1e15,
         "updates until the learning rate is at its minimum; 0: the length of the run", LEARNING,
         NEEDS(HD_HAS_DECAY))
-    REAL("min-lr-ratio", 0, "X", "0", floor, 0, 1, "minimum learning rate, as a fraction of the peak",
+    REAL("min-lr-ratio", 0, "X", "0", min_lr_ratio, 0, 1, "minimum learning rate, as a fraction of the peak",
         LEARNING, NEEDS(HD_HAS_DECAY))
     CHOICE("optimizer", 0, "NAME", "adamw", optimizer, optimizers, "sgd, adam or adamw", LEARNING, UPDATES)
     REAL("beta1", 0, "X", "0.9", beta1, 0, BELOW_1, "of Adam, below 1", LEARNING, NEEDS(HD_HAS_ADAM))
@@ -195,7 +198,7 @@
         .from = HD_FROM_DEFAULT, NEEDS(HD_HAS_NETWORK))
     REAL("attention-dropout", 0, "X", "0", attention_dropout, 0, 0.99, "dropout of attention weights",
         LEARNING, FOR(TRANSLATE))
-    REAL("ffn-dropout", 0, "X", "0", inner_dropout, 0, 0.99, "dropout inside the feed-forward layers",
+    REAL("ffn-dropout", 0, "X", "0", ffn_dropout, 0, 0.99, "dropout inside the feed-forward layers",
         LEARNING, FOR(TRANSLATE), NEEDS(HD_HAS_BLOCKS))
     REAL("source-dropout", 0, "X", "0", source_dropout, 0, 0.99, "dropout of whole source tokens", LEARNING,
         FOR(TRANSLATE))
@@ -225,9 +228,9 @@
 
     LONG("valid-every", 0, "N", "0", valid_every, 0, 1e15,
         "validate every N updates; 0: every epoch, and at least every 1000 updates", REPORTS, UPDATES)
-    INT("bleu-sentences", 0, "N", "500", valid_sentences, 0, 100000000,
+    INT("bleu-sentences", 0, "N", "500", bleu_sentences, 0, 100000000,
         "validation sentences to translate for BLEU; 0: none", REPORTS, FOR(TRANSLATE))
-    CHOICE("select-by", 0, "BY", "bleu", best, hd_choice_names,
+    CHOICE("select-by", 0, "BY", "bleu", select_by, hd_choice_names,
         "what decides which model is the best: bleu or loss", REPORTS, FOR(TRANSLATE))
     LONG("save-every", 0, "N", "0", save_every, 0, 1e15,
         "save a checkpoint every N updates; 0: at every validation", REPORTS, REPORT, UPDATES)

@@ -42,7 +42,7 @@ const char *hd_session_folder(const hd_session *s)
 hd_share hd_session_share(const hd_session *s, size_t items)
 {
     size_t rank = s->task->alone ? 0 : (size_t)s->backend->rank,
-           ranks = s->task->alone ? 1 : (size_t)s->backend->ranks, wanted = (size_t)s->options->accumulate;
+           ranks = s->task->alone ? 1 : (size_t)s->backend->ranks, wanted = (size_t)s->options->micro_batches;
     hd_share a = {.from = items * rank / ranks, .to = items * (rank + 1) / ranks};
     size_t mine = a.to - a.from;
     a.parts = wanted < mine ? wanted : mine ? mine : 1;
@@ -157,7 +157,7 @@ static hd_trainer_opt loop_of(const hd_train_options *o)
                             .resume = o->resume,
                             .seed = (uint64_t)o->seed,
                             .schedule = {(hd_schedule_kind)o->schedule, o->lr, (uint64_t)o->warmup,
-                                         (uint64_t)o->decay_steps, o->floor},
+                                         (uint64_t)o->decay_steps, o->min_lr_ratio},
                             .fit_warmup = o->fit_warmup,
                             .steps = (uint64_t)o->steps,
                             .epochs = (uint64_t)o->epochs,

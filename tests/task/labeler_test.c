@@ -23,10 +23,10 @@ static hd_train_options small_opt(hd_train_task task, const char *stages, const 
     hd_train_options o = plain_options(task, out);
     o.train = one_text(task == HD_TRAIN_TAG ? at("tags") : at("table.tsv"));
     o.valid_fraction = 0.2;
-    o.unit = HD_TRAIN_WORD, o.vocab = HD_TRAIN_ALL_PIECES;
-    o.encoder = stages, o.layers = 1, o.max_length = 32, o.width = 16, o.inner = 32, o.heads = 2;
+    o.unit = HD_TRAIN_WORD, o.vocab_size = HD_TRAIN_ALL_PIECES;
+    o.encoder = stages, o.layers = 1, o.max_length = 32, o.width = 16, o.ffn_size = 32, o.heads = 2;
     o.activation = GELU, o.pool = 1 + HD_POOL_mean;
-    o.beta2 = 0.99, o.batch = 8, o.seed = 3, o.lr = 0.01, o.warmup = 5;
+    o.beta2 = 0.99, o.batch_size = 8, o.seed = 3, o.lr = 0.01, o.warmup = 5;
     o.steps = 20, o.report_every = 10;
     return o;
 }

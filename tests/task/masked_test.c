@@ -121,9 +121,9 @@ static hd_train_options small_opt(const char *train, const char *out)
 {
     hd_train_options o = plain_options(HD_TRAIN_MLM, out);
     o.train = one_text(train);
-    o.unit = HD_TRAIN_WORD, o.vocab = HD_TRAIN_ALL_PIECES;
-    o.layers = 2, o.heads = 2, o.width = 32, o.inner = 64, o.context = 16;
-    o.clip = 1, o.batch = 8, o.seed = 3, o.lr = 0.003, o.warmup = 10, o.beta2 = 0.98;
+    o.unit = HD_TRAIN_WORD, o.vocab_size = HD_TRAIN_ALL_PIECES;
+    o.layers = 2, o.heads = 2, o.width = 32, o.ffn_size = 64, o.context = 16;
+    o.clip = 1, o.batch_size = 8, o.seed = 3, o.lr = 0.003, o.warmup = 10, o.beta2 = 0.98;
     o.activation = 1; /* gelu, as of a BERT */
     o.steps = 800, o.report_every = 1000;
     return o;

@@ -52,11 +52,11 @@ static hd_train_options loop_of(const char *table, const char *out, double lr, b
 {
     hd_train_options o = plain_options(HD_TRAIN_CLASSIFY, out);
     o.train = one_text(table);
-    o.unit = HD_TRAIN_CHAR, o.vocab = HD_TRAIN_ALL_PIECES;
+    o.unit = HD_TRAIN_CHAR, o.vocab_size = HD_TRAIN_ALL_PIECES;
     o.encoder = "rnn", o.layers = 1, o.max_length = 32, o.width = 16, o.one_hot = true;
     o.pool = 1 + HD_POOL_last;
     o.optimizer = HD_OPT_SGD, o.clip = 3, o.sum_loss = sum, o.lr = lr;
-    o.batch = FEW, o.seed = 3, o.steps = 1, o.report_every = 1;
+    o.batch_size = FEW, o.seed = 3, o.steps = 1, o.report_every = 1;
     return o;
 }
 
@@ -153,7 +153,7 @@ static void names_are_learned(void **state)
     hd_outcome r;
     reports told = {0};
     hd_train_options o = loop_of(at("many.tsv"), at("learned"), rate, true);
-    o.valid_fraction = 0.25, o.batch = 8;
+    o.valid_fraction = 0.25, o.batch_size = 8;
     o.steps = 0, o.epochs = 30, o.report_every = 50;
     hd_session_hooks hooks = {.threads = 1, .tell = note, .context = &told};
     hd_model_folder *l = trained(&o, &hooks, &r);

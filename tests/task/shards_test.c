@@ -33,9 +33,9 @@ static hd_train_options translating(const char *out)
 {
     hd_train_options o = plain_options(HD_TRAIN_TRANSLATE, keep(out));
     o.train = (hd_texts){.text = {keep("c/train.en"), keep("c/train.de")}, .count = 2};
-    o.valid_fraction = 0.1, o.max_length = 12, o.positions = 128;
-    o.tokenizer = HD_TOKENIZER_words, o.vocab = HD_TRAIN_ALL_PIECES;
-    o.encoder_layers = o.decoder_layers = 1, o.width = 16, o.inner = 32, o.lr = 0.01;
+    o.valid_fraction = 0.1, o.max_length = 12, o.max_positions = 128;
+    o.tokenizer = HD_TOKENIZER_words, o.vocab_size = HD_TRAIN_ALL_PIECES;
+    o.encoder_layers = o.decoder_layers = 1, o.width = 16, o.ffn_size = 32, o.lr = 0.01;
     o.batch_tokens = 500, o.epochs = 1;
     return o;
 }
@@ -44,9 +44,10 @@ static hd_train_options speaking(hd_train_task task, int kind, int unit, const c
 {
     hd_train_options o = plain_options(task, keep(out));
     o.train = one_text(keep("c/train.en"));
-    o.valid_fraction = 0.05, o.unit = unit, o.vocab = unit == HD_TRAIN_SUBWORD ? 320 : HD_TRAIN_ALL_PIECES;
-    o.model = kind, o.width = 16, o.inner = 32, o.layers = 1, o.heads = 2;
-    o.batch = 4, o.context = 12, o.steps = 5, o.lr = 0.01;
+    o.valid_fraction = 0.05, o.unit = unit,
+    o.vocab_size = unit == HD_TRAIN_SUBWORD ? 320 : HD_TRAIN_ALL_PIECES;
+    o.model = kind, o.width = 16, o.ffn_size = 32, o.layers = 1, o.heads = 2;
+    o.batch_size = 4, o.context = 12, o.steps = 5, o.lr = 0.01;
     return o;
 }
 

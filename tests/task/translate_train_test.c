@@ -23,11 +23,11 @@ static hd_train_options usual(int width, bool valid)
     hd_train_options o = plain_options(HD_TRAIN_TRANSLATE, path[4]);
     o.train = (hd_texts){.text = {path[0], path[1]}, .count = 2};
     if (valid) o.valid = (hd_texts){.text = {path[2], path[3]}, .count = 2};
-    o.max_length = 60, o.tokenizer = HD_TOKENIZER_words, o.vocab = HD_TRAIN_ALL_PIECES;
+    o.max_length = 60, o.tokenizer = HD_TOKENIZER_words, o.vocab_size = HD_TRAIN_ALL_PIECES;
     o.encoder_layers = o.decoder_layers = 2;
-    o.width = width, o.inner = 4 * width, o.dropout = 0.1, o.positions = 128;
+    o.width = width, o.ffn_size = 4 * width, o.dropout = 0.1, o.max_positions = 128;
     o.ema = 0.9, o.label_smoothing = 0.1, o.lr = 0.001;
-    o.batch_tokens = 2000, o.valid_sentences = 20, o.epochs = 1;
+    o.batch_tokens = 2000, o.bleu_sentences = 20, o.epochs = 1;
     return o;
 }
 
@@ -35,7 +35,7 @@ static hd_train_options usual(int width, bool valid)
 static void make_recurrent(hd_train_options *o)
 {
     o->encoder = "bi-gru:1", o->decoder = "gru:2";
-    o->begin = HD_BEGINNING_map, o->read = HD_READING_deep;
+    o->decoder_init = HD_BEGINNING_map, o->readout = HD_READING_deep;
 }
 
 static const hd_task *const task = &hd_task_translate;
@@ -84,9 +84,9 @@ static void the_plan_knows_the_memory_of_a_run(void **state)
         {.width = 32, .parts = 2, .recurrent = true, .feeding = HD_FEEDING_gumbel, .sampling_decay = 3}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_train_options o = usual(cases[i].width, cases[i].valid);
-        o.accumulate = cases[i].parts, o.recompute = cases[i].recompute;
+        o.micro_batches = cases[i].parts, o.recompute = cases[i].recompute;
         if (cases[i].recurrent) make_recurrent(&o);
-        o.feeding = cases[i].feeding, o.sampling_decay = cases[i].sampling_decay;
+        o.decoder_input = cases[i].feeding, o.sampling_decay = cases[i].sampling_decay;
         hd_plan plan = planned(&o);
         size_t before = hd_mem_now().used;
         hd_mem_peak_reset();
@@ -173,7 +173,7 @@ static void failing_allocations_leave_nothing_behind(void **state)
     (void)state;
     hd_train_options o = usual(16, true);
     const hd_session_hooks one = {.threads = 1};
-    o.steps = 2, o.valid_every = 1, o.valid_sentences = 2;
+    o.steps = 2, o.valid_every = 1, o.bleu_sentences = 2;
     o.train.text[0] = path[2], o.train.text[1] = path[3];
     train(&o, &one);
     size_t calls = hd_mem_now().calls, blocks = hd_mem_now().blocks;

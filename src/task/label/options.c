@@ -34,7 +34,7 @@ static unsigned parts_of(const hd_train_options *o)
 {
     hd_stages stages;
     unsigned parts = HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_LAYERS;
-    if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_file.count) parts |= HD_HAS_SUBWORDS;
+    if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count) parts |= HD_HAS_SUBWORDS;
     if (o->from) return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION;
     if (stages_of(&stages, o, NULL)) return ~0u; /* the check of the task says why */
     hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
@@ -180,7 +180,7 @@ hd_status hd_label_model(hd_classifier_opt *to, const hd_train_options *o, hd_er
     *to = (hd_classifier_opt){.body = {.encoder = hd_stages_resolved(&stages, o->layers),
                                        .positions = (size_t)o->max_length,
                                        .stack.width = (size_t)o->width,
-                                       .stack.inner = (size_t)o->inner,
+                                       .stack.inner = (size_t)o->ffn_size,
                                        .stack.heads = o->heads,
                                        .stack.pre_norm = o->norm != 1,
                                        .stack.act = hd_train_block_activation(o->activation, HD_gelu),

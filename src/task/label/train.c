@@ -211,7 +211,7 @@ static hd_status begin_weights(hd_session *s, hd_err *err)
 static hd_status make_model(hd_session *s, hd_err *err)
 {
     labeling *l = s->state;
-    size_t batch = (size_t)s->options->batch;
+    size_t batch = (size_t)s->options->batch_size;
     l->model.classes = l->kind->head->logp ? l->folder.labels.count : 1;
     if (l->model.body.encoder.count) l->model.body.vocab = hd_tokenizer_size(l->folder.tokenizer[0]);
     hd_status st = hd_classifier_new(&l->classifier, s->backend, &l->model, true, err);

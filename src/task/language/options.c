@@ -41,7 +41,7 @@ static unsigned parts_of(const hd_train_options *o)
 {
     unsigned parts = o->model < HD_LM_KINDS ? kinds[o->model].parts : ~0u;
     if (parts & HD_HAS_NGRAM && o->smoothing == HD_SMOOTHING_ADD_K) parts |= HD_HAS_ADD_K;
-    if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_file.count) parts |= HD_HAS_SUBWORDS;
+    if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count) parts |= HD_HAS_SUBWORDS;
     return parts;
 }
 
@@ -114,7 +114,7 @@ static hd_status fill_batch(const hd_option_set sets[2], bool named, hd_err *err
     const hd_train_options *o = sets[0].into;
     if (!(named || o->from) || !(parts_of(o) & HD_HAS_BLOCKS)) return HD_OK;
     int most = (named ? TOKENS : CONTINUED_TOKENS) / o->context;
-    if (!named && most >= o->batch) return HD_OK;
+    if (!named && most >= o->batch_size) return HD_OK;
     return hd_recipe_follow(sets, "batch-size", most ? most : 1, err);
 }
 
@@ -123,7 +123,7 @@ static hd_status derive_tokens(const hd_option_set sets[2], hd_err *err)
     const hd_train_options *o = sets[0].into;
     hd_status s = HD_OK;
     if (o->from) return HD_OK;
-    if (o->tokenizer_file.count && !strstr(o->tokenizer_file.text[0], ".txt"))
+    if (o->tokenizer_model.count && !strstr(o->tokenizer_model.text[0], ".txt"))
         s = hd_recipe_follow(sets, "unit", HD_TRAIN_SUBWORD, err);
     if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab-size", HD_TRAIN_ALL_PIECES, err);
     bool network = parts_of(o) & HD_HAS_FFNN;
@@ -156,17 +156,17 @@ hd_lm_opt hd_language_model(const hd_train_options *o)
                        .order = o->order,
                        .smoothing = (hd_smoothing)o->smoothing,
                        .k = o->add_k,
-                       .buckets = (size_t)o->features,
+                       .buckets = (size_t)o->hash_buckets,
                        .stack.layers = o->layers,
                        .stack.heads = o->heads,
                        .stack.width = (size_t)o->width,
-                       .stack.inner = (size_t)o->inner,
+                       .stack.inner = (size_t)o->ffn_size,
                        .stack.dropout = (float)o->dropout,
                        .embedding_dropout = (float)o->dropout,
                        .stack.attention_dropout = (float)o->dropout,
                        .stack.pre_norm = o->norm != 1,
                        /* a hidden layer of another width needs an output table of its own */
-                       .tied = !o->untied && (!(parts_of(o) & HD_HAS_FFNN) || o->inner == o->width),
+                       .tied = !o->untied && (!(parts_of(o) & HD_HAS_FFNN) || o->ffn_size == o->width),
                        .stack.act = hd_train_activation(o->activation)};
 }
 

@@ -289,7 +289,7 @@ hd_status hd_stream_run_open(hd_stream_run *r, hd_session *s, bool whole, hd_err
 {
     const char *folder = hd_session_folder(s);
     hd_status st = HD_OK;
-    r->seed = (uint64_t)s->options->seed, r->batch = (size_t)s->options->batch;
+    r->seed = (uint64_t)s->options->seed, r->batch = (size_t)s->options->batch_size;
     if (folder) st = hd_model_folder_describe(&r->begun, folder, hd_train_tasks[s->options->task], err);
     hd_tokenizer **t = r->folder.tokenizer;
     t[0] = r->begun.tokenizer[0], r->begun.tokenizer[0] = r->begun.tokenizer[1] = NULL;

@@ -10,7 +10,7 @@ static unsigned parts_of(const hd_train_options *o)
 {
     unsigned parts =
         HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_LAYERS | HD_HAS_BLOCKS | HD_HAS_WINDOWS | HD_HAS_ACTIVATION;
-    return o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_file.count ? parts | HD_HAS_SUBWORDS : parts;
+    return o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count ? parts | HD_HAS_SUBWORDS : parts;
 }
 
 static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
@@ -67,7 +67,7 @@ hd_status hd_masked_model(hd_bert_opt *to, const hd_train_options *o, hd_err *er
                         .stack.layers = o->layers,
                         .stack.heads = o->heads,
                         .stack.width = (size_t)o->width,
-                        .stack.inner = (size_t)o->inner,
+                        .stack.inner = (size_t)o->ffn_size,
                         .stack.dropout = (float)o->dropout,
                         .stack.act = hd_train_activation(o->activation)};
     if (o->context && o->context < 3) return hd_err_set(err, HD_EARG, "--context %d: at least 3", o->context);

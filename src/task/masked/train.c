@@ -131,7 +131,7 @@ static hd_status make_model(hd_session *s, const hd_bert_opt *asked, hd_err *err
     hd_bert_opt o = from ? hd_model_folder_bert(&m->base.begun)->opt : *asked;
     o.stack.dropout = asked->stack.dropout;
     if (!from) o.vocab = hd_masked_vocab(m->base.folder.tokenizer[0]); /* a published one may have more */
-    m->how = (hd_masking){m->base.folder.tokenizer[0], s->options->whole_words};
+    m->how = (hd_masking){m->base.folder.tokenizer[0], s->options->whole_word_masking};
     m->room = asked->positions && asked->positions < o.positions ? asked->positions : o.positions;
     s->batches = m->base.train.count / (m->base.batch * (m->room - 1));
     if (!s->batches) s->batches = 1;

@@ -25,9 +25,9 @@ static hd_status learn(maker *m, int side, bool both, hd_err *err)
     hd_tokenizer_kind kind = (hd_tokenizer_kind)m->o->tokenizer;
     hd_sentence_walk walk;
     hd_pairs_walk pieces = {0};
-    hd_tokenizer_opt opt = {.vocab = (size_t)m->o->vocab,
+    hd_tokenizer_opt opt = {.vocab = (size_t)m->o->vocab_size,
                             .unigram = m->o->subwords == 1,
-                            .coverage = m->o->coverage,
+                            .coverage = m->o->character_coverage,
                             .log = m->log};
     hd_tokenizer **to = &m->tokenizer[side];
     if (!m->shards[0])
@@ -54,7 +54,7 @@ static hd_status take_folder(maker *m, const char *folder, hd_err *err)
 
 static hd_status make_tokenizers(maker *m, hd_err *err)
 {
-    const hd_texts *files = &m->o->tokenizer_file;
+    const hd_texts *files = &m->o->tokenizer_model;
     const char *folder = hd_session_folder(m->session);
     hd_tokenizer **t = m->tokenizer;
     hd_status s = HD_OK;
@@ -77,7 +77,7 @@ static hd_corpus_opt corpus_opt(const maker *m, bool valid)
 {
     static const hd_policy when_long[] = {HD_POLICY_SKIP, HD_POLICY_CUT, HD_POLICY_ERROR};
     return (hd_corpus_opt){.longest = (size_t)m->o->max_length,
-                           .too_long = valid ? HD_POLICY_CUT : when_long[m->o->too_long],
+                           .too_long = valid ? HD_POLICY_CUT : when_long[m->o->on_long],
                            .team = m->team,
                            .log = m->log};
 }
@@ -140,8 +140,8 @@ static hd_status write_pairs(void *context, hd_shards_writer *to, hd_err *err)
 /* What else decides which pairs there are. */
 static uint64_t reading_of(const hd_train_options *o)
 {
-    uint64_t h = (uint64_t)o->max_length * 4 + (uint64_t)o->too_long;
-    h = h * 16 + (uint64_t)o->broken * 4 + (uint64_t)o->empty;
+    uint64_t h = (uint64_t)o->max_length * 4 + (uint64_t)o->on_long;
+    h = h * 16 + (uint64_t)o->on_invalid * 4 + (uint64_t)o->on_empty;
     return h * 1000003 + (uint64_t)(o->valid_fraction * 0x1p40);
 }
 

@@ -28,11 +28,11 @@ static unsigned decoder_parts(const hd_stages *decoder, const hd_train_options *
     if (!hd_stages_recur(decoder)) return 0;
     if (o->decoder_context == HD_CONTEXT_attention) {
         parts |= HD_HAS_ATTENTION;
-        if (o->attention != HD_LOCALITY_GLOBAL) parts |= HD_HAS_LOCAL_ATTENTION;
+        if (o->attention_span != HD_LOCALITY_GLOBAL) parts |= HD_HAS_LOCAL_ATTENTION;
     }
     if (words) parts |= HD_HAS_PREVIOUS;
-    if (words && o->feeding != HD_FEEDING_teacher) parts |= HD_HAS_SAMPLES;
-    if (words && (o->feeding == HD_FEEDING_scheduled || o->feeding == HD_FEEDING_gumbel))
+    if (words && o->decoder_input != HD_FEEDING_teacher) parts |= HD_HAS_SAMPLES;
+    if (words && (o->decoder_input == HD_FEEDING_scheduled || o->decoder_input == HD_FEEDING_gumbel))
         parts |= HD_HAS_SCHEDULED;
     return parts;
 }
@@ -50,7 +50,7 @@ unsigned hd_translate_parts(const hd_train_options *o)
     if (first->kind == HD_STAGE_transformer || decoder.at[0].kind == HD_STAGE_transformer)
         parts |= HD_HAS_POSITIONS;
     if (hd_stage_recurs(first) && !first->both_ways) parts |= HD_HAS_ONE_WAY;
-    if (o->tokenizer == HD_TOKENIZER_sentencepiece && !o->tokenizer_file.count) parts |= HD_HAS_SUBWORDS;
+    if (o->tokenizer == HD_TOKENIZER_sentencepiece && !o->tokenizer_model.count) parts |= HD_HAS_SUBWORDS;
     return parts;
 }
 
@@ -113,8 +113,8 @@ static hd_status take(hd_taking *t, hd_err *err)
     if (!s) s = hd_taking_say(t, "norm", m.stack.pre_norm ? "pre" : "post", err);
     if (!s) s = hd_taking_number(t, "untied", !m.tied, err);
     if (!s) s = hd_taking_activation(t, m.cell == HD_sigmoid ? m.cell : m.stack.act, err);
-    if (!s && o->max_length >= o->positions)
-        s = hd_recipe_follow(t->set, "max-length", o->positions - 1, err);
+    if (!s && o->max_length >= o->max_positions)
+        s = hd_recipe_follow(t->set, "max-length", o->max_positions - 1, err);
     return s;
 }
 
@@ -129,7 +129,7 @@ static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
         if (!s) s = hd_recipe_follow(sets, "weight-decay", 0.01, err);
     }
     if (!s && !hd_stages_recur(&encoder)) s = hd_recipe_follow(sets, "decoder-init", HD_BEGINNING_map, err);
-    if (!s && o->feeding == HD_FEEDING_gumbel) s = hd_recipe_follow(sets, "sampling-rate", 1, err);
+    if (!s && o->decoder_input == HD_FEEDING_gumbel) s = hd_recipe_follow(sets, "sampling-rate", 1, err);
     return s;
 }
 
@@ -159,7 +159,7 @@ static hd_encdec_opt model_of(const hd_train_options *o)
                            .decoder_layers = o->decoder_layers,
                            .stack.heads = o->heads,
                            .stack.width = (size_t)o->width,
-                           .stack.inner = (size_t)o->inner,
+                           .stack.inner = (size_t)o->ffn_size,
                            .tied = !o->untied,
                            .stack.pre_norm = o->norm == 0,
                            .stack.eps = 1e-5f,
@@ -167,12 +167,12 @@ static hd_encdec_opt model_of(const hd_train_options *o)
                            .cell = hd_train_cell(o->activation),
                            .stack.dropout = (float)o->dropout,
                            .stack.attention_dropout = (float)o->attention_dropout,
-                           .stack.inner_dropout = (float)o->inner_dropout,
+                           .stack.inner_dropout = (float)o->ffn_dropout,
                            .source_dropout = (float)o->source_dropout,
                            .learned_positions = o->position_kind == 1,
                            .no_positions = o->position_kind == 2,
-                           .stack.unscaled_scores = o->no_scale,
-                           .positions = (size_t)o->positions,
+                           .stack.unscaled_scores = o->unscaled_attention,
+                           .positions = (size_t)o->max_positions,
                            .sinusoid = {.halves = true},
                            .stack.recompute = o->recompute,
                            .frozen = {o->freeze.text, (size_t)o->freeze.count}};
@@ -181,24 +181,25 @@ static hd_encdec_opt model_of(const hd_train_options *o)
 hd_status hd_translate_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_train_options *o, hd_err *err)
 {
     *to = model_of(o);
-    *feeding = (hd_feeding){(hd_feeding_kind)o->feeding, (float)o->sampling_rate, (float)o->temperature};
+    *feeding =
+        (hd_feeding){(hd_feeding_kind)o->decoder_input, (float)o->sampling_rate, (float)o->temperature};
     to->recurrent = (hd_recurrent_decoder_opt){.context = (hd_context)o->decoder_context,
-                                               .begin = (hd_beginning)o->begin,
-                                               .query = (hd_query)o->query,
-                                               .read = (hd_reading)o->read,
-                                               .score = (hd_scoring)o->score,
-                                               .locality = (hd_locality)o->attention,
-                                               .window = o->window,
+                                               .begin = (hd_beginning)o->decoder_init,
+                                               .query = (hd_query)o->attention_query,
+                                               .read = (hd_reading)o->readout,
+                                               .score = (hd_scoring)o->attention_score,
+                                               .locality = (hd_locality)o->attention_span,
+                                               .window = o->attention_window,
                                                .heads = o->attention_heads,
-                                               .project = o->project,
-                                               .skips = o->skips,
+                                               .project = o->attention_projections,
+                                               .skips = o->input_skips,
                                                .no_feedback = o->no_feedback,
-                                               .relu = o->relu};
+                                               .relu = o->embedding_relu};
     hd_status s = hd_translate_stages(&to->encoder, &to->decoder, o, err);
     if (s) return s;
     unsigned parts = hd_translate_parts(o);
     /* a preset's, where another option has taken what they are for */
-    to->recurrent.feed_context = o->feed_context && parts & HD_HAS_ATTENTION;
+    to->recurrent.feed_context = o->input_feeding && parts & HD_HAS_ATTENTION;
     to->reverse_source = o->reverse_source && parts & HD_HAS_ONE_WAY;
     if (parts & HD_HAS_BLOCKS && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
@@ -211,9 +212,9 @@ hd_status hd_translate_check(const hd_train_options *o, hd_err *err)
     hd_feeding feeding;
     hd_status s = hd_train_check_files(o, NULL, err);
     if (s) return s;
-    if (o->max_length + 1 > o->positions)
+    if (o->max_length + 1 > o->max_positions)
         return hd_err_set(err, HD_EARG, "--max-positions %d is too few for --max-length %d and the end",
-                          o->positions, o->max_length);
+                          o->max_positions, o->max_length);
     if (o->batch_tokens < o->max_length + 1)
         return hd_err_set(err, HD_EARG,
                           "--batch-tokens %d is less than a sentence of --max-length %d and its end",

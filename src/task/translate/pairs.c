@@ -48,8 +48,8 @@ hd_status hd_pairs_open(hd_pairs *p, const hd_texts *given, const hd_train_optio
                             .target = tabs ? NULL : p->files.at[1],
                             .more = &p->more,
                             .tabs = tabs,
-                            .broken = when_broken[o->broken],
-                            .empty = when_empty[o->empty],
+                            .broken = when_broken[o->on_invalid],
+                            .empty = when_empty[o->on_empty],
                             .log = log};
     return HD_OK;
 }

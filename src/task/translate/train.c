@@ -183,13 +183,13 @@ static hd_status valid_bleu(hd_run *r, translating *t, size_t most, double *out,
 static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)
 {
     translating *t = s->state;
-    size_t judged = (size_t)s->options->valid_sentences;
+    size_t judged = (size_t)s->options->bleu_sentences;
     double score = NAN;
     *out = (hd_validation){0};
     hd_status st = valid_loss(r, t, &out->loss, err);
     if (!st && judged) st = valid_bleu(r, t, judged, &score, err);
     out->figure[0] = (hd_figure){"bleu", "BLEU", score, .places = 2};
-    out->quality = s->options->best == HD_CHOICE_LOSS || !judged ? -out->loss : score;
+    out->quality = s->options->select_by == HD_CHOICE_LOSS || !judged ? -out->loss : score;
     if (!st && isnan(out->loss)) out->quality = -INFINITY;
     return st;
 }
