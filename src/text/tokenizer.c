@@ -59,7 +59,7 @@ static hd_tokenizer *new_of(hd_tokenizer_kind kind, hd_err *err)
     }
     *t = (hd_tokenizer){.kind = kind,
                         .type = kinds[kind].type,
-                        .special = {HD_PAD_ID, HD_UNK_ID, HD_START_ID, HD_END_ID, -1},
+                        .special = {HD_PAD_ID, HD_UNK_ID, HD_START_ID, HD_END_ID, .mask = -1},
                         .tally = tally};
     return t;
 }
