@@ -119,33 +119,33 @@ static hd_status take(hd_taking *t, hd_err *err)
 
 /* -- what is not given -- */
 
-static hd_status choose(hd_preset *out, const hd_option_set sets[2], hd_err *err)
+static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
 {
-    const hd_train_options *o = sets[0].into;
+    const hd_train_options *o = set->into;
     hd_stages stages;
     *out = HD_PRESET_FINE_TUNING;
     if (o->from) return HD_OK;
-    hd_status s = hd_recipe_follow(sets, "model", HD_LM_gru, err);
+    hd_status s = hd_recipe_follow(set, "model", HD_LM_gru, err);
     if (!s) s = stages_of(&stages, o, err);
     if (!s) *out = hd_stage_recurs(&stages.at[stages.count - 1]) ? HD_PRESET_LABELS : HD_PRESET_LABELS_BLOCKS;
     return s;
 }
 
-static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
+static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
 {
-    const hd_train_options *o = sets[0].into;
+    const hd_train_options *o = set->into;
     hd_stages stages;
     hd_status s = HD_OK;
     (void)named;
-    if (!o->valid.count) s = hd_recipe_follow(sets, "valid-fraction", 0.1, err);
+    if (!o->valid.count) s = hd_recipe_follow(set, "valid-fraction", 0.1, err);
     if (s || o->from) return s;
     s = stages_of(&stages, o, err);
     if (!s && !hd_stages_have(&stages, HD_STAGE_transformer)) {
-        s = hd_recipe_follow(sets, "heads", 1, err);
-        if (!s) s = hd_recipe_follow(sets, "ffn-size", 1, err);
+        s = hd_recipe_follow(set, "heads", 1, err);
+        if (!s) s = hd_recipe_follow(set, "ffn-size", 1, err);
     }
-    if (!s && tags(o)) s = hd_recipe_follow(sets, "unit", HD_TRAIN_WORD, err);
-    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab-size", HD_TRAIN_ALL_PIECES, err);
+    if (!s && tags(o)) s = hd_recipe_follow(set, "unit", HD_TRAIN_WORD, err);
+    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(set, "vocab-size", HD_TRAIN_ALL_PIECES, err);
     return s;
 }
 

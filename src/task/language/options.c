@@ -53,9 +53,9 @@ static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 
 /* -- what is not given -- */
 
-static hd_status choose(hd_preset *out, const hd_option_set sets[2], hd_err *err)
+static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
 {
-    const hd_train_options *o = sets[0].into;
+    const hd_train_options *o = set->into;
     if (o->model >= HD_LM_KINDS)
         return hd_err_set(err, HD_EARG, "--model transformer is not a language model: --model gpt is one");
     *out = kinds[o->model].preset;
@@ -109,40 +109,40 @@ static hd_status take(hd_taking *t, hd_err *err)
 }
 
 /* Windows of an update: a preset's are told by their tokens, and those of long ones are fewer. */
-static hd_status fill_batch(const hd_option_set sets[2], bool named, hd_err *err)
+static hd_status fill_batch(const hd_option_set *set, bool named, hd_err *err)
 {
-    const hd_train_options *o = sets[0].into;
+    const hd_train_options *o = set->into;
     if (!(named || o->from) || !(parts_of(o) & HD_HAS_BLOCKS)) return HD_OK;
     int most = (named ? TOKENS : CONTINUED_TOKENS) / o->context;
     if (!named && most >= o->batch_size) return HD_OK;
-    return hd_recipe_follow(sets, "batch-size", most ? most : 1, err);
+    return hd_recipe_follow(set, "batch-size", most ? most : 1, err);
 }
 
-static hd_status derive_tokens(const hd_option_set sets[2], hd_err *err)
+static hd_status derive_tokens(const hd_option_set *set, hd_err *err)
 {
-    const hd_train_options *o = sets[0].into;
+    const hd_train_options *o = set->into;
     hd_status s = HD_OK;
     if (o->from) return HD_OK;
     if (o->tokenizer_model.count && !strstr(o->tokenizer_model.text[0], ".txt"))
-        s = hd_recipe_follow(sets, "unit", HD_TRAIN_SUBWORD, err);
-    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab-size", HD_TRAIN_ALL_PIECES, err);
+        s = hd_recipe_follow(set, "unit", HD_TRAIN_SUBWORD, err);
+    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(set, "vocab-size", HD_TRAIN_ALL_PIECES, err);
     bool network = parts_of(o) & HD_HAS_FFNN;
     int letters = network ? 9 : 6, words = network ? 5 : 3;
-    return s ? s : hd_recipe_follow(sets, "order", o->unit == HD_TRAIN_CHAR ? letters : words, err);
+    return s ? s : hd_recipe_follow(set, "order", o->unit == HD_TRAIN_CHAR ? letters : words, err);
 }
 
-static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
+static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
 {
-    const hd_train_options *o = sets[0].into;
+    const hd_train_options *o = set->into;
     bool gpt = parts_of(o) & HD_HAS_BLOCKS;
     if (named && !gpt)
         return hd_err_set(err, HD_EARG, "--preset %s is a gpt: --model %s does not go with it",
                           hd_preset_names[o->preset], hd_train_model_names[o->model]);
-    hd_status s = fill_batch(sets, named, err);
+    hd_status s = fill_batch(set, named, err);
     if (!s && o->from && !named)
-        s = hd_recipe_continue(sets, gpt ? hd_recipe_rate((size_t)o->width) : o->lr / 10, err);
-    if (!s && gpt && !o->from) s = hd_recipe_follow(sets, "ffn-size", 4 * o->width, err);
-    return s ? s : derive_tokens(sets, err);
+        s = hd_recipe_continue(set, gpt ? hd_recipe_rate((size_t)o->width) : o->lr / 10, err);
+    if (!s && gpt && !o->from) s = hd_recipe_follow(set, "ffn-size", 4 * o->width, err);
+    return s ? s : derive_tokens(set, err);
 }
 
 const hd_recipe hd_recipe_lm = {NULL, choose, take, derive, parts_of, shape};

@@ -19,9 +19,9 @@ static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
     return to;
 }
 
-static hd_status choose(hd_preset *out, const hd_option_set sets[2], hd_err *err)
+static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
 {
-    (void)sets, (void)err;
+    (void)set, (void)err;
     *out = HD_PRESET_BERT_TINY;
     return HD_OK;
 }
@@ -47,13 +47,13 @@ static hd_status take(hd_taking *t, hd_err *err)
     return s ? s : hd_taking_real(t, "dropout", (double)m.stack.dropout, err);
 }
 
-static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
+static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
 {
-    const hd_train_options *o = sets[0].into;
+    const hd_train_options *o = set->into;
     hd_status s = HD_OK;
-    if (o->from) return named ? HD_OK : hd_recipe_continue(sets, hd_recipe_rate((size_t)o->width), err);
-    if (hd_train_given(sets, "width")) s = hd_recipe_follow(sets, "ffn-size", 4 * o->width, err);
-    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(sets, "vocab-size", HD_TRAIN_ALL_PIECES, err);
+    if (o->from) return named ? HD_OK : hd_recipe_continue(set, hd_recipe_rate((size_t)o->width), err);
+    if (hd_train_given(set, "width")) s = hd_recipe_follow(set, "ffn-size", 4 * o->width, err);
+    if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(set, "vocab-size", HD_TRAIN_ALL_PIECES, err);
     return s;
 }
 

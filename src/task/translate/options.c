@@ -69,12 +69,12 @@ static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 /* -- what is not given -- */
 
 /* --layers is for both sides; what is said of one side counts more. */
-static void spread(const hd_option_set sets[2])
+static void spread(const hd_option_set *set)
 {
     static const char *const sides[] = {"encoder-layers", "decoder-layers"};
-    hd_option_place layers = hd_option_find(sets, "layers");
+    hd_option_place layers = hd_option_find(set, "layers");
     for (int i = 0; i < 2 && hd_option_given(layers.given); i++) {
-        hd_option_place at = hd_option_find(sets, sides[i]);
+        hd_option_place at = hd_option_find(set, sides[i]);
         if (hd_option_given(at.given)) continue;
         *(int *)at.field = *(const int *)layers.field;
         *at.given = *layers.given;
@@ -84,10 +84,10 @@ static void spread(const hd_option_set sets[2])
 }
 
 /* A recurrent encoder or decoder that is asked for without a preset. */
-static hd_status choose(hd_preset *out, const hd_option_set sets[2], hd_err *err)
+static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
 {
     hd_stages encoder, decoder;
-    hd_status s = hd_translate_stages(&encoder, &decoder, sets[0].into, err);
+    hd_status s = hd_translate_stages(&encoder, &decoder, set->into, err);
     *out =
         !s && (hd_stages_recur(&encoder) || hd_stages_recur(&decoder)) ? HD_PRESET_TUTORIAL : HD_PRESET_TINY;
     return s;
@@ -118,18 +118,18 @@ static hd_status take(hd_taking *t, hd_err *err)
     return s;
 }
 
-static hd_status derive(const hd_option_set sets[2], bool named, hd_err *err)
+static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
 {
-    hd_train_options *o = sets[0].into;
+    hd_train_options *o = set->into;
     hd_stages encoder, decoder;
     hd_status s = hd_translate_stages(&encoder, &decoder, o, err);
     if (!s && o->from && !named) { /* a model that has learned already needs less of it */
-        s = hd_recipe_continue(sets, hd_recipe_rate((size_t)o->width), err);
-        if (!s) s = hd_recipe_follow(sets, "dropout", 0.1, err);
-        if (!s) s = hd_recipe_follow(sets, "weight-decay", 0.01, err);
+        s = hd_recipe_continue(set, hd_recipe_rate((size_t)o->width), err);
+        if (!s) s = hd_recipe_follow(set, "dropout", 0.1, err);
+        if (!s) s = hd_recipe_follow(set, "weight-decay", 0.01, err);
     }
-    if (!s && !hd_stages_recur(&encoder)) s = hd_recipe_follow(sets, "decoder-init", HD_BEGINNING_map, err);
-    if (!s && o->decoder_input == HD_FEEDING_gumbel) s = hd_recipe_follow(sets, "sampling-rate", 1, err);
+    if (!s && !hd_stages_recur(&encoder)) s = hd_recipe_follow(set, "decoder-init", HD_BEGINNING_map, err);
+    if (!s && o->decoder_input == HD_FEEDING_gumbel) s = hd_recipe_follow(set, "sampling-rate", 1, err);
     return s;
 }
 
