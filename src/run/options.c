@@ -34,6 +34,7 @@ static const char *const units[] = {"word", "char", "subword", NULL};
 static const char *const long_lines[] = {"skip", "cut", "error", NULL};
 static const char *const bad_lines[] = {"error", "skip", NULL};
 static const char *const empty_lines[] = {"skip", "error", NULL};
+static const char *const flips[] = {"none", "horizontal", "vertical", "both", "turns", NULL};
 static const char *const subwords[] = {"bpe", "unigram", NULL};
 static const char *const norms[] = {"pre", "post", NULL};
 static const char *const position_kinds[] = {"sinusoidal", "learned", "none", NULL};
@@ -64,8 +65,9 @@ static const char *const schedules[] = {
 #define REPORTS    .group = "Validation, checkpoints and reports"
 #define MACHINE    .group = "Device"
 
-enum { TEXT_text, TEXT_masks = 0, TEXT_item, TEXT_words = 0 };
-enum { LABEL_text, LABEL_masks = 0, LABEL_item, LABEL_words = 1 };
+enum { TEXT_text, TEXT_masks = 0, TEXT_item, TEXT_words = 0, TEXT_picture = 0 };
+enum { LABEL_text, LABEL_masks = 0, LABEL_item, LABEL_words = 1, LABEL_picture = 0 };
+enum { PICTURE_text, PICTURE_masks = 0, PICTURE_item, PICTURE_words = 0, PICTURE_picture = 1 };
 
 /* Columns: the tasks, what the option needs, and what --from and --resume do with it. */
 enum {
@@ -80,18 +82,24 @@ enum {
 #define X(NAME, name, about, what, verb, line, ...) | LABEL_##line << HD_TRAIN_##NAME
     LABELS = 0 HD_TASK_LIST(X),
 #undef X
+/* Tasks whose items may be pictures. */
+#define X(NAME, name, about, what, verb, line, ...) | PICTURE_##line << HD_TRAIN_##NAME
+    PICTURES = 0 HD_TASK_LIST(X),
+#undef X
 };
-#define FOR(which)   .tasks = which
-#define NEEDS(parts) .needs = parts
-#define UPDATES      .needs = HD_HAS_UPDATES
-#define TOKENIZER    .from = HD_FROM_TOKENIZER
-#define SHAPE        .from = HD_FROM_MODEL
-#define SIZE         .from = HD_FROM_SIZE
-#define CELLS        RECURRENT, SHAPE, NEEDS(HD_HAS_DECODER_CELLS)
-#define ATTENDING    RECURRENT, SHAPE, NEEDS(HD_HAS_ATTENTION)
-#define CALL         .keep = HD_KEEP_NOT
-#define LIMIT        .keep = HD_KEEP_LIMIT
-#define REPORT       .keep = HD_KEEP_REPORT
+#define FOR(which)    .tasks = which
+#define NEEDS(parts)  .needs = parts
+#define UPDATES       .needs = HD_HAS_UPDATES
+#define TOKENIZER     .from = HD_FROM_TOKENIZER
+#define SHAPE         .from = HD_FROM_MODEL
+#define SIZE          .from = HD_FROM_SIZE
+#define AUGMENTATION  .group = "Augmentation of pictures", FOR(PICTURES), NEEDS(HD_HAS_PICTURES)
+#define PICTURE_MODEL MODEL, FOR(PICTURES), NEEDS(HD_HAS_PICTURES)
+#define CELLS         RECURRENT, SHAPE, NEEDS(HD_HAS_DECODER_CELLS)
+#define ATTENDING     RECURRENT, SHAPE, NEEDS(HD_HAS_ATTENTION)
+#define CALL          .keep = HD_KEEP_NOT
+#define LIMIT         .keep = HD_KEEP_LIMIT
+#define REPORT        .keep = HD_KEEP_REPORT
 
 /* The choices of an option and what they are, behind what it is about. */
 #define X(name, text)       "; " #name ": " text

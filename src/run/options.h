@@ -54,6 +54,7 @@ typedef struct hd_train_options {
     X(LOCAL_ATTENTION, "a recurrent --decoder with local --attention-span")                                \
     X(PREVIOUS, "a recurrent --decoder alone, which reads the previous token")                             \
     X(ONE_WAY, "an --encoder that begins with a recurrent layer of one direction")                         \
+    X(PICTURES, "pictures to learn from")                                                                  \
     X(MODEL, "")                                                                                           \
     X(SCHEDULED, "--decoder-input scheduled or gumbel")                                                    \
     X(SAMPLES, "--decoder-input free, scheduled or gumbel")                                                \
@@ -98,6 +99,15 @@ bool hd_train_names_cell(int choice); /* whether it is of cells: tanh, sigmoid *
 /* --model has those of language models, and behind them the Transformer of classifiers and taggers. */
 enum { HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS };
 extern const char *const hd_train_model_names[HD_LM_KINDS + 2]; /* ends with NULL */
+
+/* --flip */
+enum {
+    HD_TRAIN_FLIP_NONE,
+    HD_TRAIN_FLIP_HORIZONTAL,
+    HD_TRAIN_FLIP_VERTICAL,
+    HD_TRAIN_FLIP_BOTH,
+    HD_TRAIN_FLIP_TURNS
+};
 
 /* --unit */
 enum { HD_TRAIN_WORD, HD_TRAIN_CHAR, HD_TRAIN_SUBWORD };

@@ -33,6 +33,9 @@
     FILES("train-dir", 0, "FOLDER", train_dir, 1,
         "training data as a folder with one file per class, one text per line", DATA, FOR(CLASSIFY))
     FILES("valid", 0, "FILE", valid, HD_OPTION_MOST, "validation data, in the form of --train", DATA)
+    PATH("images", 0, "FOLDER", images,
+        "folder of the pictures that the training data names; without it names are relative to the file "
+        "that has them", DATA, FOR(PICTURES), NEEDS(HD_HAS_PICTURES))
     PATH("shards", 0, "FOLDER", shards,
         "tokenize the training data once into this folder and read it from there in pieces; runs with the "
         "same data and tokenizer reuse it. Data larger than a quarter of the free memory goes to "
@@ -47,6 +50,30 @@
         "what to do with lines that are not UTF-8: error or skip", DATA, FOR(TRANSLATE))
     CHOICE("on-empty", 0, "WHAT", "skip", on_empty, empty_lines,
         "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
+
+    CHOICE("flip", 0, "HOW", "none", flip, flips,
+        "mirror pictures at random: none, horizontal (left and right), vertical, both, or turns (both, and "
+        "by right angles)", AUGMENTATION)
+    REAL("crop", 0, "X", "1", crop, 0.01, 1,
+        "cut out a random part and scale it up: the least fraction of the area that is kept; 1: no crop",
+        AUGMENTATION)
+    INT("shift", 0, "N", "0", shift, 0, 1024, "shift by up to N pixels in each direction", AUGMENTATION)
+    REAL("scale-jitter", 0, "X", "0", scale_jitter, 0, 3, "scale by a factor between 1 / (1 + X) and 1 + X",
+        AUGMENTATION)
+    REAL("rotate", 0, "X", "0", rotate, 0, 180, "rotate by up to X degrees", AUGMENTATION)
+    REAL("color", 0, "X", "0", color, 0, 1,
+        "change brightness, contrast and saturation by up to this fraction", AUGMENTATION)
+    INT("random-augment", 0, "N", "0", random_augment, 0, 16,
+        "RandAugment: apply N random operations to each picture", AUGMENTATION)
+    REAL("augment-strength", 0, "X", "0.5", augment_strength, 0, 1,
+        "strength of these operations, 1: the strongest", AUGMENTATION)
+    REAL("erase", 0, "X", "0", erase, 0, 1, "probability that a random rectangle is erased", AUGMENTATION)
+    REAL("mixup", 0, "X", "0", mixup, 0, 100,
+        "mixup: blend pictures, and their labels, in pairs; parameter of the beta distribution of the "
+        "shares; 0: none", AUGMENTATION)
+    REAL("cutmix", 0, "X", "0", cutmix, 0, 100,
+        "CutMix: paste a rectangle of another picture; the same parameter; with --mixup each batch draws "
+        "one of them; 0: none", AUGMENTATION)
 
     CHOICE("tokenizer", 0, "KIND", "sentencepiece", tokenizer, tokenizers,
         "sentencepiece (subwords), words or characters; with --tokenizer-model also bpe, wordpiece, marian "
@@ -69,6 +96,15 @@
     CHOICE("model", 0, "NAME", "gpt", model, hd_train_model_names,
         "lm: ngram, maxent, ffnn, rnn, gru, lstm or gpt; tasks with labels: rnn, gru, lstm or transformer",
         MODEL, FOR(LM | LABELS), SHAPE)
+    INT("image-size", 0, "N", "0", image_size, 0, 4096,
+        "side of the square that pictures are scaled to, in pixels; 0: that of the pictures, up to the one "
+        "of the preset", PICTURE_MODEL, .from = HD_FROM_DEFAULT)
+    INT("channels", 0, "N", "0", channels, 0, 3,
+        "1: gray, 3: color; 0: gray where all pictures are, otherwise color", PICTURE_MODEL, SHAPE)
+    INT("patch-size", 0, "N", "16", patch_size, 1, 1024, "side of a patch, in pixels", PICTURE_MODEL, SHAPE)
+    INT("conv-stem", 0, "N", "0", conv_stem, 0, 8,
+        "N convolutions with pooling, each to half the size, in place of patches; 0: patches", PICTURE_MODEL,
+        SHAPE)
     TEXT("encoder", 0, "STAGES", NULL, encoder,
         "layers of the encoder (transformer if not given), as in bi-gru:2+transformer: kinds of layers" STAGES
         "; bi- before a kind reads in both directions, :N after it makes N layers", MODEL,
@@ -202,6 +238,9 @@
         LEARNING, FOR(TRANSLATE), NEEDS(HD_HAS_BLOCKS))
     REAL("source-dropout", 0, "X", "0", source_dropout, 0, 0.99, "dropout of whole source tokens", LEARNING,
         FOR(TRANSLATE))
+    REAL("drop-path", 0, "X", "0", drop_path, 0, 0.99,
+        "stochastic depth: probability that the last layer is skipped; of the others in proportion",
+        LEARNING, FOR(PICTURES), NEEDS(HD_HAS_PICTURES))
     REAL("label-smoothing", 0, "X", "0.1", label_smoothing, 0, 0.99,
         "probability mass of the target spread over the whole vocabulary", LEARNING, UPDATES)
     TEXTS("freeze", 0, "PATTERN", freeze,

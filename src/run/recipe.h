@@ -5,7 +5,7 @@
 
 #include "run/options.h"
 
-enum { HD_RECIPE_TEXT = 256, HD_TRAIN_MOST_ROWS = 128 };
+enum { HD_RECIPE_TEXT = 256, HD_TRAIN_MOST_ROWS = 256 };
 
 /* A run that begins with a model: which rows that has said. */
 typedef struct hd_taking {

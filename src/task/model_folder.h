@@ -13,9 +13,10 @@
 /* What a line is to a model. */
 typedef enum hd_line_kind {
     HD_LINE_text,
-    HD_LINE_masks, /* "[MASK]" in it is one */
-    HD_LINE_item,  /* of a classifier: one text or two, with a tab between */
-    HD_LINE_words  /* each word between blanks is cut into pieces by itself, as a tagger learned them */
+    HD_LINE_masks,  /* "[MASK]" in it is one */
+    HD_LINE_item,   /* of a classifier: one text or two, with a tab between */
+    HD_LINE_words,  /* each word between blanks is cut into pieces by itself, as a tagger learned them */
+    HD_LINE_picture /* none: the files of a verb are pictures */
 } hd_line_kind;
 
 /* X(NAME, name, what becomes of the rows of a line where they become one vector, hd_reduction) */
