@@ -90,7 +90,9 @@ static hd_status embed(job *j, hd_err *err)
     size_t rows = j->batch * LENGTH;
     hd_run_begin(r, HD_INFERENCE);
     const hd_seg *seg = hd_seg_of(r, j->len, j->batch, NULL);
-    hd_rows x = hd_bert_rows(r, j->bert, hd_ints(r, j->ids, rows), hd_ints(r, j->type, rows), seg);
+    hd_rows x = hd_bert_rows(
+        r, j->bert,
+        &(hd_items){.seg = seg, .ids = hd_ints(r, j->ids, rows), .type = hd_ints(r, j->type, rows)});
     hd_tensor *y = hd_reduce(r, x.t, seg, HD_MEAN);
     if (!y || r->err.status) return hd_err_set(err, r->err.status, "%s", r->err.text);
     r->backend->download(r->backend, out, y->data, j->batch * 768 * sizeof *out);

@@ -104,11 +104,12 @@ static double step(job *j)
     const int32_t *a = hd_ints(r, j->ids[0], rows), *b = hd_ints(r, j->ids[1], rows),
                   *c = hd_ints(r, j->ids[2], rows);
     hd_tensor *l =
-        j->gpt
-            ? hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, a, seg, NULL), b, &loss)
-            : hd_encdec_loss(r, j->nmt,
-                             hd_encdec_decode(r, j->nmt, b, seg, hd_encdec_encode(r, j->nmt, a, seg), NULL),
-                             c, &loss);
+        j->gpt ? hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, a, seg, NULL), b, &loss)
+               : hd_encdec_loss(
+                     r, j->nmt,
+                     hd_encdec_decode(r, j->nmt, b, seg,
+                                      hd_encdec_encode(r, j->nmt, &(hd_items){.seg = seg, .ids = a}), NULL),
+                     c, &loss);
     double total = hd_loss_total(r, l) / (double)rows;
     hd_backward(r);
     hd_optimizer_step(r, &j->opt, 1e-4, (double)rows, NULL, NULL);

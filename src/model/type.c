@@ -34,10 +34,9 @@ hd_model hd_model_body(const hd_model *m)
     return m->type->body ? m->type->body(m->self) : *m;
 }
 
-hd_rows hd_model_rows(hd_run *r, const hd_model *m, const int32_t *ids, const int32_t *type,
-                      const hd_seg *seg)
+hd_rows hd_model_rows(hd_run *r, const hd_model *m, const hd_items *in)
 {
-    return m->type->rows(r, m->self, m->type->sizes(m->self).layers, ids, type, seg);
+    return m->type->rows(r, m->self, m->type->sizes(m->self).layers, in);
 }
 
 static const struct {

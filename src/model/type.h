@@ -10,6 +10,7 @@
 #include "model/stages.h"
 #include "model/stepper.h"
 #include "nn/cache.h"
+#include "nn/front.h"
 #include "nn/layer.h"
 #include "nn/param.h"
 
@@ -107,10 +108,9 @@ typedef struct hd_model_type {
     /* The model whose rows it reads, which is a part of it; NULL: it makes rows itself. */
     hd_model (*body)(const void *self);
     /* Rows of layer number `layers`, 1 to all, one for each token; the later layers are not run. Every item
-       begins anew. type: of the tokens, for those that read it; NULL: all of a first text. Of a model of two
+       begins anew. Token types are for those that read them; NULL: all of a first text. Of a model of two
        sides the rows of its encoder. NULL: it has no rows. */
-    hd_rows (*rows)(hd_run *r, const void *self, int layers, const int32_t *ids, const int32_t *type,
-                    const hd_seg *seg);
+    hd_rows (*rows)(hd_run *r, const void *self, int layers, const hd_items *in);
     bool reads_types;
     hd_head_dropout head_dropout;
     size_t (*width)(const void *self, int layer); /* of these rows; 0: of the last layer */
@@ -118,11 +118,9 @@ typedef struct hd_model_type {
                          hd_rows last);   /* a vector of each item; see sizes.pooler */
     hd_param *(*table)(const void *self); /* token vectors, [V, width]; NULL: it has none */
     /* Models that fill in what is masked: logits [count, V] of what stands in these rows; see sizes.fills. */
-    hd_tensor *(*fill)(hd_run *r, const void *self, const int32_t *ids, const int32_t *type,
-                       const hd_seg *seg, const int32_t *place, size_t count);
+    hd_tensor *(*fill)(hd_run *r, const void *self, const hd_items *in, const int32_t *place, size_t count);
     /* Models of two sides: rows of the second for what it reads, each item with its source. */
-    hd_rows (*decode)(hd_run *r, const void *self, const int32_t *source, const hd_seg *source_seg,
-                      const int32_t *ids, const hd_seg *seg);
+    hd_rows (*decode)(hd_run *r, const void *self, const hd_items *source, const hd_items *in);
 
     /* Continues prompts, or sources that are to be translated, item after item; `start` is what a decoder
        reads first, prompts of language models begin with theirs. They are copied. NULL: it does not write. */
@@ -157,7 +155,6 @@ hd_status hd_model_prepare(const hd_model *m, hd_use use, hd_err *err);
 /* The model that makes the rows: m, or its body. */
 hd_model hd_model_body(const hd_model *m);
 /* Rows of the last layer, of a model that has some. */
-hd_rows hd_model_rows(hd_run *r, const hd_model *m, const int32_t *ids, const int32_t *type,
-                      const hd_seg *seg);
+hd_rows hd_model_rows(hd_run *r, const hd_model *m, const hd_items *in);
 
 #endif

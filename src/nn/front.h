@@ -1,18 +1,19 @@
 /* Fronts: they turn items into rows. Encoders and decoders read rows; only a front knows what items
-   consist of. Tokens are the only kind so far; another one (image patches, audio frames) is a hd_front_type
-   and its fields of hd_items. */
+   consist of. Another kind (audio frames) is a hd_front_type and its fields of hd_items. */
 #ifndef HD_NN_FRONT_H
 #define HD_NN_FRONT_H
 
+#include "backend/pixels.h"
 #include "nn/layer.h"
 #include "nn/position.h"
 
 /* Items in backend memory. */
 typedef struct hd_items {
     const hd_seg *seg;
-    const int32_t *ids;  /* [R] tokens */
-    const int32_t *type; /* [R] token types, for fronts with type vectors; NULL for others */
-    const int32_t *pos;  /* [R] positions; NULL: those of seg. With a cache: hd_cache_positions */
+    const int32_t *ids;      /* [R] tokens */
+    const int32_t *type;     /* [R] token types, for fronts with type vectors; NULL for others */
+    const int32_t *pos;      /* [R] positions; NULL: those of seg. With a cache: hd_cache_positions */
+    const hd_pixels *pixels; /* pictures, for fronts that read those: they make the segments */
 } hd_items;
 
 typedef struct hd_front hd_front;

@@ -108,8 +108,9 @@ static void run_sides(hd_run *r, const hd_model *m, const hd_attention_ask *q)
     const int32_t from = (int32_t)q->sources, to = (int32_t)q->targets;
     int32_t *input = hd_host_take(r, q->targets * sizeof *input);
     for (size_t i = 0; input && i < q->targets; i++) input[i] = i ? q->target[i - 1] : q->start;
-    m->type->decode(r, m->self, hd_ints(r, q->source, q->sources), hd_seg_of(r, &from, 1, NULL),
-                    hd_ints(r, input, q->targets), hd_seg_of(r, &to, 1, NULL));
+    const hd_items source = {.ids = hd_ints(r, q->source, q->sources), .seg = hd_seg_of(r, &from, 1, NULL)},
+                   target = {.ids = hd_ints(r, input, q->targets), .seg = hd_seg_of(r, &to, 1, NULL)};
+    m->type->decode(r, m->self, &source, &target);
 }
 
 /* The text is the source of an encoder, the target of a language model. */
@@ -120,8 +121,10 @@ static void run_text(hd_run *r, const hd_model *m, const hd_attention_ask *q)
     const int32_t len = (int32_t)count;
     int32_t *type = q->second ? hd_host_take(r, count * sizeof *type) : NULL;
     for (size_t i = 0; type && i < count; i++) type[i] = i >= q->second;
-    m->type->rows(r, m->self, m->type->sizes(m->self).layers, hd_ints(r, ids, count),
-                  type ? hd_ints(r, type, count) : NULL, hd_seg_of(r, &len, 1, NULL));
+    hd_model_rows(r, m,
+                  &(hd_items){.ids = hd_ints(r, ids, count),
+                              .type = type ? hd_ints(r, type, count) : NULL,
+                              .seg = hd_seg_of(r, &len, 1, NULL)});
 }
 
 static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_model *m, const hd_attention_ask *q,

@@ -115,7 +115,7 @@ static hd_rows read_batch(const job *j, const int32_t *ids, const hd_seg *seg)
     const hd_model *m = &j->body;
     int layers = j->opt.layer ? j->opt.layer : m->type->sizes(m->self).layers;
     if (!seg) return (hd_rows){0};
-    if (!j->opt.table) return m->type->rows(j->r, m->self, layers, ids, NULL, seg);
+    if (!j->opt.table) return m->type->rows(j->r, m->self, layers, &(hd_items){.seg = seg, .ids = ids});
     return (hd_rows){hd_embed(j->r, &m->type->table(m->self)->t, ids, seg->rows, 1), seg};
 }
 

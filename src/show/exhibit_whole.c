@@ -27,14 +27,13 @@ static hd_status set_tokens(hd_exhibit *x, const hd_model_folder *m, hd_line tex
 }
 
 /* Runs the model; log-probabilities of the masks, NULL where there are none. */
-static hd_tensor *read_masks(hd_run *r, const hd_model *m, const hd_ids *in, const int32_t *place,
+static hd_tensor *read_masks(hd_run *r, const hd_model *m, const hd_ids *ids, const int32_t *place,
                              size_t masks)
 {
-    const int32_t len = (int32_t)in->count, *ids = hd_ints(r, in->at, in->count);
-    const hd_seg *seg = hd_seg_of(r, &len, 1, NULL);
-    if (masks)
-        return hd_log_softmax(r, m->type->fill(r, m->self, ids, NULL, seg, hd_ints(r, place, masks), masks));
-    hd_rows x = hd_model_rows(r, m, ids, NULL, seg);
+    const int32_t len = (int32_t)ids->count;
+    const hd_items in = {.ids = hd_ints(r, ids->at, ids->count), .seg = hd_seg_of(r, &len, 1, NULL)};
+    if (masks) return hd_log_softmax(r, m->type->fill(r, m->self, &in, hd_ints(r, place, masks), masks));
+    hd_rows x = hd_model_rows(r, m, &in);
     if (m->type->sizes(m->self).pooler && x.t) m->type->pooled(r, m->self, x);
     return NULL;
 }

@@ -78,7 +78,7 @@ static hd_rows forward(hd_run *r, const hd_encdec *m, const int32_t *source, con
 {
     const int32_t from[PAIRS] = {N, N}, to[PAIRS] = {length, length};
     hd_seg *in = hd_seg_of(r, from, items, NULL), *out = hd_seg_of(r, to, items, NULL);
-    hd_encoded memory = hd_encdec_encode(r, m, hd_ints(r, source, N * items), in);
+    hd_encoded memory = hd_encdec_encode(r, m, &(hd_items){.seg = in, .ids = hd_ints(r, source, N * items)});
     return hd_encdec_decode(r, m, hd_ints(r, target, (size_t)length * items), out, memory, NULL);
 }
 

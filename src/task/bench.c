@@ -138,7 +138,7 @@ static hd_tensor *forward(job *j)
     if (j->gpt)
         return hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, j->sent.ids[0], seg, NULL), j->sent.ids[1],
                            &loss);
-    hd_encoded memory = hd_encdec_encode(r, j->nmt, j->sent.ids[0], seg);
+    hd_encoded memory = hd_encdec_encode(r, j->nmt, &(hd_items){.seg = seg, .ids = j->sent.ids[0]});
     return hd_encdec_loss(r, j->nmt, hd_encdec_decode(r, j->nmt, j->sent.ids[1], seg, memory, NULL),
                           j->sent.ids[2], &loss);
 }
@@ -183,7 +183,10 @@ static hd_status read(job *j, hd_err *err)
     char first;
     hd_run_begin(r, HD_INFERENCE);
     const hd_seg *seg = hd_seg_of(r, j->len, j->s->items, NULL);
-    hd_tensor *y = hd_encdec_encode(r, j->nmt, hd_ints(r, j->ids[0], j->s->items * j->s->length), seg).rows.t;
+    hd_tensor *y =
+        hd_encdec_encode(r, j->nmt,
+                         &(hd_items){.seg = seg, .ids = hd_ints(r, j->ids[0], j->s->items * j->s->length)})
+            .rows.t;
     if (y && !r->err.status) j->backend->download(j->backend, &first, y->data, 1);
     if (r->err.status) return hd_err_set(err, r->err.status, "%s: %s", j->s->name, r->err.text);
     return j->backend->error[0] ? hd_err_set(err, HD_EDEVICE, "%s: %s", j->s->name, j->backend->error)

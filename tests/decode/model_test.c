@@ -192,8 +192,10 @@ static double distance_to_whole(subject *s, int32_t which, const hd_guess *g)
     const int32_t *sent = hd_ints(r, ids, (size_t)rows);
     hd_tensor *z;
     if (s->t) {
-        hd_encoded memory = hd_encdec_encode(r, s->t, hd_ints(r, s->source[which], (size_t)s->len[which]),
-                                             hd_seg_of(r, &s->len[which], 1, NULL));
+        hd_encoded memory =
+            hd_encdec_encode(r, s->t,
+                             &(hd_items){.seg = hd_seg_of(r, &s->len[which], 1, NULL),
+                                         .ids = hd_ints(r, s->source[which], (size_t)s->len[which])});
         z = hd_encdec_logits(r, s->t, hd_encdec_decode(r, s->t, sent, seg, memory, NULL));
     } else {
         z = hd_gpt_logits(r, s->g, hd_gpt_forward(r, s->g, sent, seg, NULL));

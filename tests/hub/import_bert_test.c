@@ -28,7 +28,8 @@ static void check_bert(const char *folder, bool headless, bool pooler)
                                  .type = hd_ints(&r, type, (size_t)count),
                                  .place = hd_ints(&r, place, (size_t)count),
                                  .count = (size_t)count};
-    hd_rows x = hd_bert_rows(&r, hd_model_folder_bert(m), batch.ids, batch.type, batch.seg);
+    hd_rows x = hd_bert_rows(&r, hd_model_folder_bert(m),
+                             &(hd_items){.seg = batch.seg, .ids = batch.ids, .type = batch.type});
     hd_real *rows = host_copy(&r, x.t),
             *pooled = pooler ? host_copy(&r, hd_bert_pooled(&r, hd_model_folder_bert(m), x)) : NULL,
             *logits = headless ? NULL : host_copy(&r, hd_bert_logits(&r, hd_model_folder_bert(m), &batch));
@@ -81,10 +82,10 @@ static void check_labels(const char *folder, bool number)
     assert_int_equal(next_ids(&e, type), count);
     for (int32_t i = 0; i < 2 * count + 1 + number; i++) next(&e);
     hd_run_begin(&r, HD_INFERENCE);
-    const hd_class_batch batch = {.seg = hd_seg_of(&r, &count, 1, NULL),
+    const hd_class_batch batch = {.in.seg = hd_seg_of(&r, &count, 1, NULL),
                                   .items = hd_seg_of(&r, &one, 1, NULL),
-                                  .ids = hd_ints(&r, id, (size_t)count),
-                                  .type = hd_ints(&r, type, (size_t)count)};
+                                  .in.ids = hd_ints(&r, id, (size_t)count),
+                                  .in.type = hd_ints(&r, type, (size_t)count)};
     const hd_classifier *m = hd_model_folder_classifier(l);
     bool many = l->task->id == HD_TRAIN_MULTILABEL; /* whose answers are logits */
     hd_tensor *y =

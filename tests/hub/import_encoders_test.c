@@ -113,10 +113,12 @@ static void check_kind(const char *folder, int kind)
                                  .type = types,
                                  .place = hd_ints(&r, place, (size_t)count),
                                  .count = (size_t)count};
-    const hd_class_batch labels = {.seg = seg, .ids = ids, .type = types, .items = items};
+    const hd_class_batch labels = {.in.seg = seg, .in.ids = ids, .in.type = types, .items = items};
     hd_tensor *got = kind == LABELS  ? hd_classifier_logp(&r, hd_model_folder_classifier(&m), &labels)
                      : kind == WORDS ? hd_bert_logits(&r, hd_model_folder_bert(&m), &batch)
-                                     : hd_bert_rows(&r, hd_model_folder_bert(&m), ids, types, seg).t;
+                                     : hd_bert_rows(&r, hd_model_folder_bert(&m),
+                                                    &(hd_items){.seg = seg, .ids = ids, .type = types})
+                                           .t;
     hd_real *values = host_copy(&r, got);
     check_logits(&e, values, kind == LABELS ? 1 : (size_t)count, hd_cols_of(got), kind == WORDS ? 37 : 1);
     free(values);

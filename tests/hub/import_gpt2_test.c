@@ -43,7 +43,7 @@ static void check_gpt2(const char *folder, const char *file)
     int32_t ids[32], count = next_ids(&e, ids);
     hd_run_begin(&r, HD_INFERENCE);
     const hd_seg *seg = hd_seg_of(&r, &count, 1, NULL);
-    hd_rows x = hd_model_rows(&r, &l->model, hd_ints(&r, ids, (size_t)count), NULL, seg);
+    hd_rows x = hd_model_rows(&r, &l->model, &(hd_items){.seg = seg, .ids = hd_ints(&r, ids, (size_t)count)});
     hd_real *logits = host_copy(&r, hd_gpt_logits(&r, hd_model_folder_lm(l)->model, x));
     check_logits(&e, logits, (size_t)count, hd_model_folder_lm(l)->opt.vocab, 29);
     hd_stepper stepper;
@@ -179,9 +179,9 @@ static void check_labels(const char *folder, bool number)
     int32_t ids[32], one = 1, count = next_ids(&e, ids);
     if (number) next(&e);
     hd_run_begin(&r, HD_INFERENCE);
-    const hd_class_batch batch = {.seg = hd_seg_of(&r, &count, 1, NULL),
+    const hd_class_batch batch = {.in.seg = hd_seg_of(&r, &count, 1, NULL),
                                   .items = hd_seg_of(&r, &one, 1, NULL),
-                                  .ids = hd_ints(&r, ids, (size_t)count)};
+                                  .in.ids = hd_ints(&r, ids, (size_t)count)};
     hd_real *logp = host_copy(&r, hd_classifier_logp(&r, hd_model_folder_classifier(l), &batch));
     check_logits(&e, logp, 1, hd_model_folder_classifier(l)->opt.classes, 1);
     assert_int_equal(e.count, number ? 1 : 3);

@@ -32,8 +32,10 @@ static void check_rows(const char *folder, bool headless)
                                  .type = hd_ints(&r, type, (size_t)count),
                                  .place = hd_ints(&r, place, (size_t)count),
                                  .count = (size_t)count};
-    hd_real *rows =
-                host_copy(&r, hd_bert_rows(&r, hd_model_folder_bert(m), batch.ids, batch.type, batch.seg).t),
+    hd_real *rows = host_copy(
+                &r, hd_bert_rows(&r, hd_model_folder_bert(m),
+                                 &(hd_items){.seg = batch.seg, .ids = batch.ids, .type = batch.type})
+                        .t),
             *logits = headless ? NULL : host_copy(&r, hd_bert_logits(&r, hd_model_folder_bert(m), &batch));
     check_logits(&e, rows, (size_t)count, WIDE, 1);
     if (!headless) check_logits(&e, logits, (size_t)count, hd_model_folder_bert(m)->opt.vocab, 37);
@@ -67,10 +69,10 @@ static void check_labels(const char *folder)
     int32_t id[32], type[32] = {0}, one = 1, count = next_ids(&e, id);
     for (int32_t i = 0; i < 2 * count; i++) next(&e);
     hd_run_begin(&r, HD_INFERENCE);
-    const hd_class_batch batch = {.seg = hd_seg_of(&r, &count, 1, NULL),
+    const hd_class_batch batch = {.in.seg = hd_seg_of(&r, &count, 1, NULL),
                                   .items = hd_seg_of(&r, &one, 1, NULL),
-                                  .ids = hd_ints(&r, id, (size_t)count),
-                                  .type = hd_ints(&r, type, (size_t)count)};
+                                  .in.ids = hd_ints(&r, id, (size_t)count),
+                                  .in.type = hd_ints(&r, type, (size_t)count)};
     hd_real *logp = host_copy(&r, hd_classifier_logp(&r, hd_model_folder_classifier(l), &batch));
     check_logits(&e, logp, 1, 3, 1);
     free(logp);

@@ -25,9 +25,9 @@ static void check_tags(const char *folder, int which)
         count = next_ids(&e, id);
     }
     hd_run_begin(&r, HD_INFERENCE);
-    const hd_class_batch batch = {.seg = hd_seg_of(&r, &count, 1, NULL),
-                                  .ids = hd_ints(&r, id, (size_t)count),
-                                  .type = hd_ints(&r, type, (size_t)count)};
+    const hd_class_batch batch = {.in.seg = hd_seg_of(&r, &count, 1, NULL),
+                                  .in.ids = hd_ints(&r, id, (size_t)count),
+                                  .in.type = hd_ints(&r, type, (size_t)count)};
     hd_real *logp = host_copy(&r, hd_classifier_logp(&r, m, &batch));
     check_logits(&e, logp, (size_t)count, 3, 1);
     free(logp);

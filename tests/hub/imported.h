@@ -84,8 +84,9 @@ static void check_translation(expected *e, hd_run *r, const hd_model_folder *t, 
     hd_err err = {0};
     int32_t source[32], target[32], from = next_ids(e, source), to = next_ids(e, target), banned[3];
     hd_run_begin(r, HD_INFERENCE);
-    hd_encoded memory = hd_encdec_encode(r, hd_model_folder_encdec(t), hd_ints(r, source, (size_t)from),
-                                         hd_seg_of(r, &from, 1, NULL));
+    hd_encoded memory = hd_encdec_encode(
+        r, hd_model_folder_encdec(t),
+        &(hd_items){.seg = hd_seg_of(r, &from, 1, NULL), .ids = hd_ints(r, source, (size_t)from)});
     hd_rows x = hd_encdec_decode(r, hd_model_folder_encdec(t), hd_ints(r, target, (size_t)to),
                                  hd_seg_of(r, &to, 1, NULL), memory, NULL);
     hd_real *logits = host_copy(r, hd_encdec_logits(r, hd_model_folder_encdec(t), x));

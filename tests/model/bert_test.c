@@ -150,7 +150,7 @@ static hd_real *rows_of(bert_toy *t, const int32_t *ids)
     hd_run *r = &t->run;
     hd_run_begin(r, HD_INFERENCE);
     hd_bert_batch b = bt_batch(r, ids);
-    return host_copy(r, hd_bert_rows(r, t->m, b.ids, b.type, b.seg).t);
+    return host_copy(r, hd_bert_rows(r, t->m, &(hd_items){.seg = b.seg, .ids = b.ids, .type = b.type}).t);
 }
 
 static void a_token_changes_every_row_of_its_item_and_no_other(void **state)

@@ -136,7 +136,9 @@ static void pairs_grow_with_the_square_of_the_length(void **state)
         for (int32_t i = 0; i < n; i++) ids[i] = 3 + i % 7;
         hd_run_begin(&m.run, HD_INFERENCE);
         m.run.probe = &c.probe;
-        hd_encdec_encode(&m.run, m.t, hd_ints(&m.run, ids, (size_t)n), hd_seg_of(&m.run, &n, 1, NULL));
+        hd_encdec_encode(
+            &m.run, m.t,
+            &(hd_items){.seg = hd_seg_of(&m.run, &n, 1, NULL), .ids = hd_ints(&m.run, ids, (size_t)n)});
         m.run.probe = NULL;
         assert_run_ok(&m.run);
         assert_true(c.heads == 4 && c.weights == (size_t)(n * n));

@@ -18,7 +18,7 @@ static double words_at(classifier_toy *t)
     hd_run_begin(r, HD_TRAIN);
     r->taping = false;
     hd_class_batch b = ct_batch(t, 0, CT_ITEMS, false);
-    hd_rows x = hd_model_rows(r, &t->m->body, b.ids, b.type, b.seg);
+    hd_rows x = hd_model_rows(r, &t->m->body, &b.in);
     double loss = hd_loss_total(
         r, t->m->body.type->lm.loss_of(r, t->m->body.self, x, b.next, &(hd_loss_opt){.weight = b.share}));
     assert_run_ok(r);

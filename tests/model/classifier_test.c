@@ -113,7 +113,7 @@ static void last_reads_where_each_direction_ended(void **state)
         hd_run_begin(&t.run, HD_INFERENCE);
         hd_class_batch b = ct_batch(&t, 0, CT_ITEMS, false);
         const hd_encoder_model *own = t.m->body.self;
-        hd_encoded e = hd_encoder_of(&t.run, &own->encoder, &(hd_items){.seg = b.seg, .ids = b.ids});
+        hd_encoded e = hd_encoder_of(&t.run, &own->encoder, &b.in);
         int ways = e.cells->directions;
         size_t wide = hd_recurrent_state(e.cells);
         for (int d = 0; d < ways; d++) h[d] = host_copy(&t.run, e.last[(e.cells->layers - 1) * ways + d]);
@@ -147,8 +147,8 @@ static bool sees(const char *stages, size_t row, size_t other)
         memcpy(ids, ct_ids, sizeof ids);
         if (turn) ids[5 + other] = ids[5 + other] ? 0 : 1;
         hd_run_begin(&t.run, HD_INFERENCE);
-        hd_class_batch b = {.seg = hd_seg_of(&t.run, ct_len, CT_ITEMS, NULL),
-                            .ids = hd_ints(&t.run, ids, CT_ROWS)};
+        hd_class_batch b = {.in.seg = hd_seg_of(&t.run, ct_len, CT_ITEMS, NULL),
+                            .in.ids = hd_ints(&t.run, ids, CT_ROWS)};
         y[turn] = host_copy(&t.run, hd_classifier_logp(&t.run, t.m, &b));
     }
     bool differs =

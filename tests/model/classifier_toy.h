@@ -97,11 +97,11 @@ CHECK_UNUSED static hd_class_batch ct_batch(classifier_toy *t, size_t from, size
     static const int32_t one[CT_ITEMS] = {1, 1, 1};
     static const hd_real share[CT_ROWS] = {0.1f, 0.2f, 0.1f, 0, 0, 0.3f, 0.1f, 0.1f, 0.1f, 0};
     size_t items = to - from;
-    return (hd_class_batch){.seg = hd_seg_of(r, ct_len + from, to - from, NULL),
-                            .ids = hd_ints(r, ct_ids + begin, rows),
+    return (hd_class_batch){.in.seg = hd_seg_of(r, ct_len + from, to - from, NULL),
+                            .in.ids = hd_ints(r, ct_ids + begin, rows),
                             .row = each && some ? hd_ints(r, ct_some, 3) : NULL,
                             .rows = 3,
-                            .type = hd_ints(r, ct_type + begin, rows),
+                            .in.type = hd_ints(r, ct_type + begin, rows),
                             .items = hd_seg_of(r, one, items, NULL),
                             .value = hd_from(r, items, 1, ct_value + from),
                             .next = t->words ? hd_ints(r, ct_next + begin, rows) : NULL,

@@ -9,7 +9,9 @@ static hd_real *rows_of(classifier_toy *t, const int32_t *ids, const int32_t *le
     for (size_t i = 0; i < items; i++) rows += (size_t)len[i];
     hd_run_begin(&t->run, HD_INFERENCE);
     const hd_seg *seg = hd_seg_of(&t->run, len, items, NULL);
-    return host_copy(&t->run, hd_model_rows(&t->run, &t->m->body, hd_ints(&t->run, ids, rows), NULL, seg).t);
+    return host_copy(
+        &t->run,
+        hd_model_rows(&t->run, &t->m->body, &(hd_items){.seg = seg, .ids = hd_ints(&t->run, ids, rows)}).t);
 }
 
 static void a_row_sees_as_far_as_the_kernel_reaches(void **state)
@@ -60,7 +62,9 @@ static void what_fills_a_batch_up_is_not_seen(void **state)
     const hd_seg *seg =
         hd_seg_within(&t.run, len, 2, NULL, (hd_bounds){.rows = ROWS + MORE, .items = 4, .longest = 4});
     hd_real *filled =
-        host_copy(&t.run, hd_model_rows(&t.run, &t.m->body, hd_ints(&t.run, ids, ROWS + MORE), NULL, seg).t);
+        host_copy(&t.run, hd_model_rows(&t.run, &t.m->body,
+                                        &(hd_items){.seg = seg, .ids = hd_ints(&t.run, ids, ROWS + MORE)})
+                              .t);
     assert_memory_equal(filled, alone, ROWS * WIDTH * sizeof *alone);
     free(alone), free(filled);
     ct_close(&t);

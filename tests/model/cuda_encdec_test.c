@@ -87,7 +87,8 @@ static double captured_step(toy *m, const toy_batch *b, uint32_t number)
     uint64_t shape = hd_shape_mix(in.rows, out.rows);
     if (!hd_replay(r, m->params->serial, shape, NULL)) {
         hd_capture(r, m->params->serial, shape);
-        hd_rows y = hd_encdec_decode(r, m->t, ids[1], to, hd_encdec_encode(r, m->t, ids[0], from), NULL);
+        hd_rows y = hd_encdec_decode(
+            r, m->t, ids[1], to, hd_encdec_encode(r, m->t, &(hd_items){.seg = from, .ids = ids[0]}), NULL);
         hd_loss_put(r, hd_encdec_loss(r, m->t, y, ids[2], &(hd_loss_opt){.coef = 1, .smoothing = 0.1f}));
         hd_backward(r);
         hd_captured(r, NULL);

@@ -43,8 +43,9 @@ static hd_tensor *log_probs(hd_run *r, const hd_encdec *m, const int32_t *source
 {
     static const int32_t asked[ITEMS] = {ASKED, ASKED};
     hd_run_begin(r, HD_INFERENCE);
-    hd_encoded memory =
-        hd_encdec_encode(r, m, hd_ints(r, source, (size_t)(len[0] + len[1])), hd_seg_of(r, len, ITEMS, NULL));
+    hd_encoded memory = hd_encdec_encode(r, m,
+                                         &(hd_items){.seg = hd_seg_of(r, len, ITEMS, NULL),
+                                                     .ids = hd_ints(r, source, (size_t)(len[0] + len[1]))});
     hd_rows y = hd_encdec_decode(r, m, hd_ints(r, input, ITEMS * ASKED), hd_seg_of(r, asked, ITEMS, NULL),
                                  memory, NULL);
     return hd_log_softmax(r, hd_encdec_logits(r, m, y));
@@ -134,7 +135,8 @@ static void gru_encoder_decoder(void **state)
                                             .recurrent = {.context = HD_CONTEXT_fixed, .relu = true}});
     for (size_t i = 0; i < COUNT_OF(lecture); i++) set(m, lecture[i].name, lecture[i].value);
     hd_run_begin(r, HD_INFERENCE);
-    hd_encoded e = hd_encdec_encode(r, m, hd_ints(r, source, 6), hd_seg_of(r, len, ITEMS, NULL));
+    hd_encoded e = hd_encdec_encode(
+        r, m, &(hd_items){.seg = hd_seg_of(r, len, ITEMS, NULL), .ids = hd_ints(r, source, 6)});
     golden_check(r, "encoder_output", e.rows.t, rows, COUNT_OF(rows), TOLERANCE);
     golden_check(r, "teacher_forced_log_probs", log_probs(r, m, source, len, truth), forced, COUNT_OF(forced),
                  TOLERANCE);

@@ -76,8 +76,8 @@ static hd_class_batch batch_of(net *n, const name *names, size_t count)
         len[i] = names[i].length, target[i] = names[i].language;
         for (int32_t j = 0; j < len[i]; j++) ids[rows++] = names[i].letter[j];
     }
-    return (hd_class_batch){.seg = hd_seg_of(&n->run, len, count, NULL),
-                            .ids = hd_ints(&n->run, ids, rows),
+    return (hd_class_batch){.in.seg = hd_seg_of(&n->run, len, count, NULL),
+                            .in.ids = hd_ints(&n->run, ids, rows),
                             .target = hd_ints(&n->run, target, count)};
 }
 

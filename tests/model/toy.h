@@ -152,8 +152,9 @@ CHECK_UNUSED static void toy_close(toy *m)
 CHECK_UNUSED static hd_encoded toy_encode(toy *m, const toy_batch *b)
 {
     hd_run *r = &m->run;
-    return hd_encdec_encode(r, m->t, hd_ints(r, b->source, b->source_rows),
-                            hd_seg_of(r, b->source_len, b->items, b->key));
+    return hd_encdec_encode(r, m->t,
+                            &(hd_items){.seg = hd_seg_of(r, b->source_len, b->items, b->key),
+                                        .ids = hd_ints(r, b->source, b->source_rows)});
 }
 
 /* Rows of the decoder before the output layer. */

@@ -80,7 +80,8 @@ static hd_encoded memory_of(hd_run *r, const subject *s, const sequence *q, size
         memcpy(id + rows, s->sources.source + from, (size_t)len[i] * sizeof *id);
         rows += (size_t)len[i];
     }
-    return hd_encdec_encode(r, s->t, hd_ints(r, id, rows), hd_seg_of(r, len, n, NULL));
+    return hd_encdec_encode(r, s->t,
+                            &(hd_items){.seg = hd_seg_of(r, len, n, NULL), .ids = hd_ints(r, id, rows)});
 }
 
 /* Logits for the last count[i] tokens of each sequence; the caller frees them. memory may be {0}. */

@@ -140,8 +140,8 @@ static void weights_are_the_softmax_of_queries_and_keys(void **state)
         hd_run *r = &s.r;
         hd_run_begin(r, HD_INFERENCE);
         r->probe = &probe;
-        hd_encoded memory =
-            hd_encdec_encode(r, s.m, hd_ints(r, source, SOURCES), hd_seg_of(r, &from, 1, NULL));
+        hd_encoded memory = hd_encdec_encode(
+            r, s.m, &(hd_items){.seg = hd_seg_of(r, &from, 1, NULL), .ids = hd_ints(r, source, SOURCES)});
         hd_encdec_decode(r, s.m, hd_ints(r, input, TARGETS), hd_seg_of(r, &to, 1, NULL), memory, NULL);
         r->probe = NULL;
         assert_run_ok(r);
@@ -197,7 +197,8 @@ static void weights_are_those_of_cached_decoding(void **state)
         r->probe = &probe;
         hd_encoded memory = {0};
         if (!st.step)
-            memory = hd_encdec_encode(r, s.m, hd_ints(r, source, SOURCES), hd_seg_of(r, &from, 1, NULL));
+            memory = hd_encdec_encode(
+                r, s.m, &(hd_items){.seg = hd_seg_of(r, &from, 1, NULL), .ids = hd_ints(r, source, SOURCES)});
         const int32_t id = st.step ? target[st.step - 1] : TOY_BEGIN;
         hd_encdec_decode(r, s.m, hd_ints(r, &id, 1), hd_seg_of(r, &one, 1, NULL), memory, cache);
         r->probe = NULL;
@@ -469,7 +470,8 @@ static void rows_come_in_order_and_stages_one_after_the_other(void **state)
     hd_run *r = &s.r;
     hd_run_begin(r, HD_INFERENCE);
     r->probe = &probe;
-    hd_encoded memory = hd_encdec_encode(r, s.m, hd_ints(r, source, SOURCES), hd_seg_of(r, &from, 1, NULL));
+    hd_encoded memory = hd_encdec_encode(
+        r, s.m, &(hd_items){.seg = hd_seg_of(r, &from, 1, NULL), .ids = hd_ints(r, source, SOURCES)});
     hd_encdec_decode(r, s.m, hd_ints(r, input, TARGETS), hd_seg_of(r, &to, 1, NULL), memory, NULL);
     r->probe = NULL;
     assert_run_ok(r);

@@ -127,8 +127,10 @@ static void check_rows(const body_kind *k, hd_train_task task, hd_tokenizer_kind
         assert_int_equal(e.of[i].tokens, len);
         assert_memory_equal(e.of[i].ids, ids, (size_t)len * sizeof *ids);
         hd_run_begin(&run, HD_INFERENCE);
-        hd_rows y = hd_model_rows(&run, body, hd_ints(&run, ids, (size_t)len),
-                                  hd_ints(&run, type, (size_t)len), hd_seg_of(&run, &len, 1, NULL));
+        hd_rows y = hd_model_rows(&run, body,
+                                  &(hd_items){.seg = hd_seg_of(&run, &len, 1, NULL),
+                                              .ids = hd_ints(&run, ids, (size_t)len),
+                                              .type = hd_ints(&run, type, (size_t)len)});
         hd_real *rows = host_copy(&run, y.t);
         if (memcmp(rows, e.of[i].vector, (size_t)len * e.width * sizeof *rows))
             fail_msg("%s, task %d: other rows of line %zu", k->name, task, i);

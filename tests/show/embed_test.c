@@ -64,8 +64,8 @@ static hd_real *rows_of(subject *s, hd_line line, size_t *rows)
     hd_run_begin(r, HD_INFERENCE);
     const int32_t *sent = hd_ints(r, ids.at, ids.count);
     const hd_seg *seg = hd_seg_of(r, &len, 1, NULL);
-    hd_rows x = l ? hd_model_rows(r, &s->model.model, sent, NULL, seg)
-                  : hd_encdec_encode(r, s->model.model.self, sent, seg).rows;
+    hd_rows x = l ? hd_model_rows(r, &s->model.model, &(hd_items){.seg = seg, .ids = sent})
+                  : hd_encdec_encode(r, s->model.model.self, &(hd_items){.seg = seg, .ids = sent}).rows;
     hd_real *all = host_copy(r, x.t);
     assert_int_equal(hd_cols_of(x.t), s->width);
     *rows = ids.count - l;

@@ -252,8 +252,9 @@ static void steps_are_those_of_a_plain_forward_pass(void **state)
         hd_encdec *m = shown_model(b, shapes[i].encoder, shapes[i].decoder, &shapes[i].o, shapes[i].pre_norm);
         hd_exhibit *x = shown_of(&r, m, 3);
         hd_run_begin(&r, HD_INFERENCE);
-        hd_encoded memory =
-            hd_encdec_encode(&r, m, hd_ints(&r, shown_source, SOURCES), hd_seg_of(&r, &from, 1, NULL));
+        hd_encoded memory = hd_encdec_encode(
+            &r, m,
+            &(hd_items){.seg = hd_seg_of(&r, &from, 1, NULL), .ids = hd_ints(&r, shown_source, SOURCES)});
         hd_rows y =
             hd_encdec_decode(&r, m, hd_ints(&r, input, TARGETS), hd_seg_of(&r, &to, 1, NULL), memory, NULL);
         hd_real *p = host_copy(&r, hd_softmax(&r, hd_encdec_logits(&r, m, y)));

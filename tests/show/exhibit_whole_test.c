@@ -97,8 +97,10 @@ static hd_real *rows_of(const hd_bert *m, const hd_exhibit *x)
     int32_t ids[POSITIONS], type[POSITIONS] = {0}, len = (int32_t)x->reads;
     for (size_t i = 0; i < x->reads; i++) ids[i] = x->read[i].id;
     hd_run_begin(&run, HD_INFERENCE);
-    hd_rows y = hd_bert_rows(&run, m, hd_ints(&run, ids, x->reads), hd_ints(&run, type, x->reads),
-                             hd_seg_of(&run, &len, 1, NULL));
+    hd_rows y = hd_bert_rows(&run, m,
+                             &(hd_items){.seg = hd_seg_of(&run, &len, 1, NULL),
+                                         .ids = hd_ints(&run, ids, x->reads),
+                                         .type = hd_ints(&run, type, x->reads)});
     return host_copy(&run, y.t);
 }
 

@@ -47,7 +47,8 @@ static hd_real *decode(toy *m, hd_real **predicted, hd_real *first)
     hd_run *r = &m->run;
     const int32_t from = SOURCE, to = T;
     hd_run_begin(r, HD_INFERENCE);
-    hd_encoded e = hd_encdec_encode(r, m->t, hd_ints(r, source, SOURCE), hd_seg_of(r, &from, 1, NULL));
+    hd_encoded e = hd_encdec_encode(
+        r, m->t, &(hd_items){.seg = hd_seg_of(r, &from, 1, NULL), .ids = hd_ints(r, source, SOURCE)});
     for (int l = 0; first && l < m->t->opt.decoder.at[0].layers; l++) {
         hd_real *last = host_copy(r, e.last[l]);
         memcpy(first + l * W, last, W * sizeof *last);

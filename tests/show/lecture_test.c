@@ -50,8 +50,9 @@ static const hd_lecture_matrix *named(const char *name)
 static hd_rows forward(hd_run *r, const hd_encdec *m, const int32_t reads[N])
 {
     const int32_t len[] = {N};
-    hd_encoded memory =
-        hd_encdec_encode(r, m, hd_ints(r, hd_lecture_pairs[0].source, N), hd_seg_of(r, len, 1, NULL));
+    hd_encoded memory = hd_encdec_encode(
+        r, m,
+        &(hd_items){.seg = hd_seg_of(r, len, 1, NULL), .ids = hd_ints(r, hd_lecture_pairs[0].source, N)});
     return hd_encdec_decode(r, m, hd_ints(r, reads, N), hd_seg_of(r, len, 1, NULL), memory, NULL);
 }
 
@@ -161,7 +162,8 @@ static void weights_are_turned_on_the_way_in_and_out(void **state)
         size_t rows = hd_lecture_length(x->rows), cols = hd_lecture_length(x->cols);
         assert_int_equal(hd_lecture_read(f.model, x, false, shown), HD_OK);
         assert_int_equal(hd_params_get(&f.model->params, p, &p->t, kept), HD_OK);
-        for (size_t i = 0; i < hd_count_of(&p->t); i++) assert_true(shown[i] == (hd_real)hd_lecture_weight(x)[i]);
+        for (size_t i = 0; i < hd_count_of(&p->t); i++)
+            assert_true(shown[i] == (hd_real)hd_lecture_weight(x)[i]);
         if (x->kind != HD_LECTURE_WEIGHT) continue;
         assert_int_equal(hd_rows_of(&p->t), cols); /* [out, in] */
         for (size_t i = 0; i < rows; i++)
@@ -218,8 +220,9 @@ static void word_by_word_equals_all_at_once(void **state)
         hd_run_begin(r, HD_INFERENCE);
         hd_encoded memory = {0};
         if (!t)
-            memory = hd_encdec_encode(r, f.model, hd_ints(r, hd_lecture_pairs[0].source, N),
-                                      hd_seg_of(r, whole, 1, NULL));
+            memory = hd_encdec_encode(r, f.model,
+                                      &(hd_items){.seg = hd_seg_of(r, whole, 1, NULL),
+                                                  .ids = hd_ints(r, hd_lecture_pairs[0].source, N)});
         hd_rows y =
             hd_encdec_decode(r, f.model, hd_ints(r, reads + t, 1), hd_seg_of(r, one, 1, NULL), memory, cache);
         if (!hd_read(r, hd_encdec_logits(r, f.model, y), step)) fail_msg("%s", r->err.text);

@@ -108,7 +108,10 @@ static void a_bert_attends_both_ways(void **state)
     const int32_t len = TOKENS, type[TOKENS] = {0};
     hd_run_begin(r, HD_INFERENCE);
     r->probe = &probe;
-    hd_bert_rows(r, t.m, hd_ints(r, text, TOKENS), hd_ints(r, type, TOKENS), hd_seg_of(r, &len, 1, NULL));
+    hd_bert_rows(r, t.m,
+                 &(hd_items){.seg = hd_seg_of(r, &len, 1, NULL),
+                             .ids = hd_ints(r, text, TOKENS),
+                             .type = hd_ints(r, type, TOKENS)});
     r->probe = NULL;
     assert_run_ok(r);
     assert_int_equal(o.layers, 2);
@@ -145,7 +148,8 @@ static void a_gpt_attends_to_what_came_before(void **state)
         hd_run_begin(r, HD_INFERENCE);
         r->probe = &probe;
         const hd_model lm = hd_lm_model(t.m);
-        hd_model_rows(r, &lm, hd_ints(r, words, TOKENS), NULL, hd_seg_of(r, &len, 1, NULL));
+        hd_model_rows(r, &lm,
+                      &(hd_items){.seg = hd_seg_of(r, &len, 1, NULL), .ids = hd_ints(r, words, TOKENS)});
         r->probe = NULL;
         assert_run_ok(r);
         assert_int_equal(o.layers, 2);

@@ -403,7 +403,7 @@ static void a_batch_has_types_numbers_and_words_to_come(void **state)
     hd_run_begin(&run, HD_TRAIN);
     hd_labeler_send(&run, &b, &f, &x, which, 2, &(hd_train_options){.lm_loss = 0.5});
     assert_run_ok(&run);
-    assert_memory_equal(b.type, type, sizeof type);
+    assert_memory_equal(b.in.type, type, sizeof type);
     assert_memory_equal(b.next, next, sizeof next);
     for (size_t i = 0; i < 9; i++)
         assert_true(fabs((double)((const hd_real *)b.share->data)[i] - share[i]) < 1e-7);

@@ -58,8 +58,9 @@ static double forward_pass(hd_run *r, const hd_model_folder *t, hd_line source, 
     memcpy(read + 1, out.at, (out.count - 1) * sizeof *read);
     const int32_t from = (int32_t)in.count, to = (int32_t)out.count;
     hd_run_begin(r, HD_INFERENCE);
-    hd_encoded memory = hd_encdec_encode(r, hd_model_folder_encdec(t), hd_ints(r, in.at, in.count),
-                                         hd_seg_of(r, &from, 1, NULL));
+    hd_encoded memory = hd_encdec_encode(
+        r, hd_model_folder_encdec(t),
+        &(hd_items){.seg = hd_seg_of(r, &from, 1, NULL), .ids = hd_ints(r, in.at, in.count)});
     hd_rows x = hd_encdec_decode(r, hd_model_folder_encdec(t), hd_ints(r, read, out.count),
                                  hd_seg_of(r, &to, 1, NULL), memory, NULL);
     hd_tensor *y = hd_log_softmax(r, hd_encdec_logits(r, hd_model_folder_encdec(t), x));

@@ -89,7 +89,7 @@ static hd_tensor *loss_of(pupil *p, const sent *s)
     hd_loss_opt o = {.coef = 1, .smoothing = 0.1f};
     if (p->m.g)
         return hd_gpt_loss(r, p->m.g, hd_gpt_forward(r, p->m.g, s->input, s->out, NULL), s->target, &o);
-    hd_encoded memory = hd_encdec_encode(r, p->m.t, s->source, s->in);
+    hd_encoded memory = hd_encdec_encode(r, p->m.t, &(hd_items){.seg = s->in, .ids = s->source});
     return hd_encdec_loss(r, p->m.t, hd_encdec_decode(r, p->m.t, s->input, s->out, memory, NULL), s->target,
                           &o);
 }

@@ -56,8 +56,8 @@ static void go(hd_run *r, hd_classifier *m)
 {
     static const int32_t len[ITEMS] = {4, 3}, ids[ROWS] = {3999, 1, 4, 1, 5, 8, 2}, target[ITEMS] = {2, 0};
     hd_run_begin(r, HD_TRAIN);
-    hd_class_batch b = {.seg = hd_seg_of(r, len, ITEMS, NULL),
-                        .ids = hd_ints(r, ids, ROWS),
+    hd_class_batch b = {.in.seg = hd_seg_of(r, len, ITEMS, NULL),
+                        .in.ids = hd_ints(r, ids, ROWS),
                         .target = hd_ints(r, target, ITEMS),
                         .rows = ROWS};
     hd_classifier_loss(r, m, &b, &(hd_loss_opt){.coef = 1});

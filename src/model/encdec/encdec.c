@@ -253,9 +253,9 @@ hd_status hd_encdec_cache(hd_cache **out, const hd_encdec *m, size_t items, hd_e
     return s;
 }
 
-hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg)
+hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const hd_items *in)
 {
-    return hd_encoder_of(r, &m->encoder, &(hd_items){.seg = seg, .ids = ids});
+    return hd_encoder_of(r, &m->encoder, in);
 }
 
 hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg,

@@ -78,7 +78,7 @@ bool hd_encdec_unrolls(const hd_encdec *m);
 /* A cache for decoding `items` sentences. */
 hd_status hd_encdec_cache(hd_cache **out, const hd_encdec *m, size_t items, hd_err *err);
 
-hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg);
+hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const hd_items *in);
 /* Rows of the decoder for target ids (shifted by the caller). memory is not read once the cache holds it. */
 hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg,
                          hd_encoded memory, hd_cache *cache);

@@ -16,8 +16,9 @@ static hd_tensor *read(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
 {
     int32_t *start = hd_host_take(r, (a->items + 1) * sizeof *start);
     for (size_t i = 0; start && i < a->items; i++) start[i] = s->start;
-    hd_encoded memory =
-        hd_encdec_encode(r, s->model, hd_ints(r, a->ids, a->rows), hd_seg_of(r, a->len, a->items, NULL));
+    hd_encoded memory = hd_encdec_encode(
+        r, s->model,
+        &(hd_items){.seg = hd_seg_of(r, a->len, a->items, NULL), .ids = hd_ints(r, a->ids, a->rows)});
     return decode(r, s, start ? hd_ints(r, start, a->items) : NULL, hd_single_rows(r, a->items), memory);
 }
 

@@ -29,12 +29,9 @@ static hd_model_sizes sizes(const void *self)
                             .positions = m->opt.positions};
 }
 
-static hd_rows rows(hd_run *r, const void *self, int layers, const int32_t *ids, const int32_t *type,
-                    const hd_seg *seg)
+static hd_rows rows(hd_run *r, const void *self, int layers, const hd_items *in)
 {
-    (void)type;
-    return hd_encoder_rows_at_layer(r, &((const hd_encdec *)self)->encoder, layers,
-                                    &(hd_items){.seg = seg, .ids = ids});
+    return hd_encoder_rows_at_layer(r, &((const hd_encdec *)self)->encoder, layers, in);
 }
 
 static size_t width(const void *self, int layer)
@@ -48,10 +45,9 @@ static hd_param *table(const void *self)
     return ((const hd_encdec *)self)->encoder.front.table;
 }
 
-static hd_rows decode(hd_run *r, const void *self, const int32_t *source, const hd_seg *source_seg,
-                      const int32_t *ids, const hd_seg *seg)
+static hd_rows decode(hd_run *r, const void *self, const hd_items *source, const hd_items *in)
 {
-    return hd_encdec_decode(r, self, ids, seg, hd_encdec_encode(r, self, source, source_seg), NULL);
+    return hd_encdec_decode(r, self, in->ids, in->seg, hd_encdec_encode(r, self, source), NULL);
 }
 
 static hd_status stepper(hd_stepper *out, const void *self, const int32_t *ids, const int32_t *len,

@@ -110,16 +110,15 @@ void hd_bert_free(hd_bert *m)
     hd_mem_free(m);
 }
 
-hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int32_t *type, const hd_seg *seg)
+hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const hd_items *in)
 {
-    return hd_bert_rows_at_layer(r, m, m->opt.stack.layers, ids, type, seg);
+    return hd_bert_rows_at_layer(r, m, m->opt.stack.layers, in);
 }
 
-hd_rows hd_bert_rows_at_layer(hd_run *r, const hd_bert *m, int layers, const int32_t *ids,
-                              const int32_t *type, const hd_seg *seg)
+hd_rows hd_bert_rows_at_layer(hd_run *r, const hd_bert *m, int layers, const hd_items *in)
 {
     hd_probe_enter(r, "enc");
-    hd_rows x = hd_front_rows(r, &m->front, &(hd_items){.seg = seg, .ids = ids, .type = type});
+    hd_rows x = hd_front_rows(r, &m->front, in);
     x = hd_stack_rows_at_layer(r, &m->stack, layers, x);
     hd_probe_leave(r);
     return x;
@@ -134,7 +133,7 @@ hd_tensor *hd_bert_pooled(hd_run *r, const hd_bert *m, hd_rows x)
 /* What the output layer reads of the rows asked for. */
 static hd_tensor *asked(hd_run *r, const hd_bert *m, const hd_bert_batch *b)
 {
-    hd_rows x = hd_bert_rows(r, m, b->ids, b->type, b->seg);
+    hd_rows x = hd_bert_rows(r, m, &(hd_items){.seg = b->seg, .ids = b->ids, .type = b->type});
     hd_probe_enter(r, "head");
     hd_tensor *y = hd_probe_offer(r, "asked", hd_gather(r, x.t, b->place, b->count, 1), NULL);
     y = hd_dense_of(r, &m->transform, y, m->opt.stack.act); /* what its norm offers as a sum */

@@ -50,10 +50,9 @@ hd_status hd_bert_new(hd_bert **out, hd_backend *backend, const hd_bert_opt *opt
 void hd_bert_free(hd_bert *m); /* accepts NULL */
 
 /* The rows of the last block. */
-hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const int32_t *ids, const int32_t *type, const hd_seg *seg);
+hd_rows hd_bert_rows(hd_run *r, const hd_bert *m, const hd_items *in);
 /* Those of block number `layers`, 1 to all; the later ones are not run. */
-hd_rows hd_bert_rows_at_layer(hd_run *r, const hd_bert *m, int layers, const int32_t *ids,
-                              const int32_t *type, const hd_seg *seg);
+hd_rows hd_bert_rows_at_layer(hd_run *r, const hd_bert *m, int layers, const hd_items *in);
 /* A vector of each item, [N, width]: pooler_act of a layer on its first row. */
 hd_tensor *hd_bert_pooled(hd_run *r, const hd_bert *m, hd_rows x);
 /* [count, V] of the rows asked for. */

@@ -97,17 +97,18 @@ static hd_model_sizes sizes(const void *self)
 }
 
 /* Those of a first text where nothing else is said. */
-static const int32_t *types(hd_run *r, const int32_t *type, const hd_seg *seg)
+static hd_items with_types(hd_run *r, const hd_items *in)
 {
-    int32_t *zeros = type || !seg ? NULL : hd_host_take(r, seg->rows * sizeof *zeros);
-    return zeros ? hd_ints(r, zeros, seg->rows) : type;
+    hd_items out = *in;
+    int32_t *zeros = in->type || !in->seg ? NULL : hd_host_take(r, in->seg->rows * sizeof *zeros);
+    if (zeros) out.type = hd_ints(r, zeros, in->seg->rows);
+    return out;
 }
 
-static hd_rows rows(hd_run *r, const void *self, int layers, const int32_t *ids, const int32_t *type,
-                    const hd_seg *seg)
+static hd_rows rows(hd_run *r, const void *self, int layers, const hd_items *in)
 {
-    type = types(r, type, seg);
-    return type ? hd_bert_rows_at_layer(r, self, layers, ids, type, seg) : (hd_rows){0};
+    const hd_items all = with_types(r, in);
+    return all.type ? hd_bert_rows_at_layer(r, self, layers, &all) : (hd_rows){0};
 }
 
 static size_t width(const void *self, int layer)
@@ -126,11 +127,11 @@ static hd_param *table(const void *self)
     return ((const hd_bert *)self)->front.table;
 }
 
-static hd_tensor *fill(hd_run *r, const void *self, const int32_t *ids, const int32_t *type,
-                       const hd_seg *seg, const int32_t *place, size_t count)
+static hd_tensor *fill(hd_run *r, const void *self, const hd_items *in, const int32_t *place, size_t count)
 {
+    const hd_items all = with_types(r, in);
     const hd_bert_batch b = {
-        .seg = seg, .ids = ids, .type = types(r, type, seg), .place = place, .count = count};
+        .seg = all.seg, .ids = all.ids, .type = all.type, .place = place, .count = count};
     return hd_bert_logits(r, self, &b);
 }
 

@@ -102,7 +102,7 @@ static hd_tensor *vectors(hd_run *r, const hd_classifier *m, const hd_class_batc
 
 static hd_rows rows_of(hd_run *r, const hd_classifier *m, const hd_class_batch *b)
 {
-    return hd_model_rows(r, &m->body, b->ids, b->type, b->seg);
+    return hd_model_rows(r, &m->body, &b->in);
 }
 
 hd_tensor *hd_classifier_loss(hd_run *r, const hd_classifier *m, const hd_class_batch *b,

@@ -45,10 +45,8 @@ void hd_classifier_free(hd_classifier *m); /* accepts NULL */
 
 /* Items in backend memory. */
 typedef struct hd_class_batch {
-    const hd_seg *seg;
-    const int32_t *ids;
-    const int32_t *type; /* of the tokens: 0 of a first text, 1 of a second; only a BERT reads it */
-    const int32_t *row;  /* HD_POOL_each: the rows that get a class, `rows` of them; NULL: all */
+    hd_items in;        /* type: 0 of a first text, 1 of a second; only a BERT reads it */
+    const int32_t *row; /* HD_POOL_each: the rows that get a class, `rows` of them; NULL: all */
     size_t rows;
     const hd_seg *items;   /* a row for each item, for draws; only of a BERT or a language model */
     const int32_t *target; /* a class for each item, or for each such row; -1: none */

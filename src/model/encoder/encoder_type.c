@@ -136,12 +136,9 @@ static const char *title(const void *self, char *buf, size_t size)
     return buf;
 }
 
-static hd_rows rows(hd_run *r, const void *self, int layers, const int32_t *ids, const int32_t *type,
-                    const hd_seg *seg)
+static hd_rows rows(hd_run *r, const void *self, int layers, const hd_items *in)
 {
-    (void)type;
-    return hd_encoder_rows_at_layer(r, &((const hd_encoder_model *)self)->encoder, layers,
-                                    &(hd_items){.seg = seg, .ids = ids});
+    return hd_encoder_rows_at_layer(r, &((const hd_encoder_model *)self)->encoder, layers, in);
 }
 
 static size_t width(const void *self, int layer)

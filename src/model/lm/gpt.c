@@ -84,9 +84,9 @@ hd_rows hd_gpt_forward(hd_run *r, const hd_gpt *m, const int32_t *ids, const hd_
     return hd_stack_of(r, &m->stack, x, (hd_rows){0}, hd_cache_slot(cache, 0));
 }
 
-hd_rows hd_gpt_rows_at_layer(hd_run *r, const hd_gpt *m, int layers, const int32_t *ids, const hd_seg *seg)
+hd_rows hd_gpt_rows_at_layer(hd_run *r, const hd_gpt *m, int layers, const hd_items *in)
 {
-    hd_rows x = hd_front_rows(r, &m->front, &(hd_items){.seg = seg, .ids = ids});
+    hd_rows x = hd_front_rows(r, &m->front, in);
     return hd_stack_rows_at_layer(r, &m->stack, layers, x);
 }
 

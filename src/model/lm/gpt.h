@@ -29,7 +29,7 @@ void hd_gpt_free(hd_gpt *m);
 hd_status hd_gpt_cache(hd_cache **out, const hd_gpt *m, size_t items, hd_err *err);
 hd_rows hd_gpt_forward(hd_run *r, const hd_gpt *m, const int32_t *ids, const hd_seg *seg, hd_cache *cache);
 /* Rows behind the first blocks, 1 to all; the last norm comes behind all alone. The others are not run. */
-hd_rows hd_gpt_rows_at_layer(hd_run *r, const hd_gpt *m, int layers, const int32_t *ids, const hd_seg *seg);
+hd_rows hd_gpt_rows_at_layer(hd_run *r, const hd_gpt *m, int layers, const hd_items *in);
 hd_tensor *hd_gpt_logits(hd_run *r, const hd_gpt *m, hd_rows x);
 hd_tensor *hd_gpt_loss(hd_run *r, const hd_gpt *m, hd_rows x, const int32_t *target, const hd_loss_opt *opt);
 double hd_gpt_flops(const hd_gpt *m, size_t sequences, size_t length);

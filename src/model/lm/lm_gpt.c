@@ -50,11 +50,9 @@ static const hd_gpt *gpt_of(const void *self)
     return ((const hd_lm *)self)->model;
 }
 
-static hd_rows rows(hd_run *r, const void *self, int layers, const int32_t *ids, const int32_t *type,
-                    const hd_seg *seg)
+static hd_rows rows(hd_run *r, const void *self, int layers, const hd_items *in)
 {
-    (void)type;
-    return hd_gpt_rows_at_layer(r, gpt_of(self), layers, ids, seg);
+    return hd_gpt_rows_at_layer(r, gpt_of(self), layers, in);
 }
 
 static size_t width(const void *self, int layer)

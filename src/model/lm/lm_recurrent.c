@@ -136,15 +136,13 @@ static double flops(const void *self, double windows, double length, double outp
 }
 
 /* Dropout stands behind the last layer, too. */
-static hd_rows rows(hd_run *r, const void *self, int layers, const int32_t *ids, const int32_t *type,
-                    const hd_seg *seg)
+static hd_rows rows(hd_run *r, const void *self, int layers, const hd_items *in)
 {
-    (void)type;
     const hd_lm *m = self;
-    if (layers == m->opt.stack.layers) return hidden(r, m, ids, seg, NULL);
+    if (layers == m->opt.stack.layers) return hidden(r, m, in->ids, in->seg, NULL);
     hd_recurrent first = ((const recurrent *)m->model)->layers;
     first.layers = layers;
-    return hd_recurrent_of(r, &first, embedded(r, m, ids, seg), NULL, NULL, NULL);
+    return hd_recurrent_of(r, &first, embedded(r, m, in->ids, in->seg), NULL, NULL, NULL);
 }
 
 static const recurrent *cells_of(const void *self)

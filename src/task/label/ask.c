@@ -108,8 +108,8 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_model_folder *
             target[label] = x->label[j], at[label] = (int32_t)before + x->row[j];
     }
     bool some = each && !x->plain;
-    *out = (hd_class_batch){.seg = hd_seg_within(r, len, count, key, bounds),
-                            .ids = hd_ints(r, all, rows),
+    *out = (hd_class_batch){.in.seg = hd_seg_within(r, len, count, key, bounds),
+                            .in.ids = hd_ints(r, all, rows),
                             .target = hd_ints(r, target, labels),
                             .row = some ? hd_ints(r, at, rows) : NULL,
                             .rows = rows};
@@ -123,7 +123,7 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_model_folder *
                     key,
                     m->body.bert.types,
                     o ? (float)o->label_smoothing : 0};
-    if (model->reads_types) out->type = send_types(&p);
+    if (model->reads_types) out->in.type = send_types(&p);
     if (model->head_dropout != HD_HEAD_DROPOUT_ROWS) out->items = send_items(&p);
     if (kind->send) kind->send(&p, out);
     if (o && o->lm_loss > 0) send_next(&p, (float)o->lm_loss, out);

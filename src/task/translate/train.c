@@ -58,7 +58,7 @@ static uint64_t send_pairs(hd_run *r, pair_batch *out, const hd_encdec *m, const
 
 static hd_tensor *loss_of(hd_run *r, const hd_encdec *m, const pair_batch *b, float smoothing)
 {
-    hd_encoded memory = hd_encdec_encode(r, m, b->source, b->in);
+    hd_encoded memory = hd_encdec_encode(r, m, &(hd_items){.seg = b->in, .ids = b->source});
     hd_rows x = hd_encdec_decode(r, m, b->input, b->out, memory, NULL);
     return hd_encdec_loss(r, m, x, b->output, &(hd_loss_opt){.coef = 1, .smoothing = smoothing});
 }
