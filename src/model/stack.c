@@ -204,14 +204,18 @@ typedef struct layer_call { /* a block as hd_recompute sees it; pre-norm streams
     const hd_block *block;
     const hd_seg *seg, *memory_seg;
     hd_mask mask;
-    bool pre;
+    bool pre, placed;
     float dropout;
+    hd_places places; /* their tensors are inputs */
 } layer_call;
 
 static hd_tensor *run_layer(hd_run *r, const void *context, hd_tensor *const *in)
 {
     const layer_call *c = context;
-    hd_stream s = {.x = {in[0], c->seg}, .pre = c->pre, .dropout = c->dropout};
+    hd_places places = c->places;
+    if (c->placed) places.query = in[2], places.memory = in[3];
+    hd_stream s = {
+        .x = {in[0], c->seg}, .pre = c->pre, .dropout = c->dropout, .places = c->placed ? &places : NULL};
     hd_block_of(r, c->block, &s, (hd_rows){in[1], c->memory_seg}, c->mask, NULL, NULL);
     return hd_stream_end(r, &s, NULL).t;
 }
@@ -224,10 +228,13 @@ static void run_block(hd_run *r, const hd_stack *k, const hd_block *b, hd_stream
         hd_block_of(r, b, s, memory, mask, slot, slot && k->opt.cross ? slot + 1 : NULL);
         return;
     }
+    const hd_places places = s->places ? *s->places : (hd_places){0};
     layer_call *c = hd_host_take(r, sizeof *c);
     if (!c) return;
-    *c = (layer_call){b, s->x.seg, memory.seg, mask, s->pre, s->dropout};
-    s->x.t = hd_recompute(r, run_layer, c, (hd_tensor *const[]){s->x.t, memory.t}, 2);
+    *c = (layer_call){b, s->x.seg, memory.seg, mask, s->pre, s->places != NULL, s->dropout, places};
+    s->x.t =
+        hd_recompute(r, run_layer, c, (hd_tensor *const[]){s->x.t, memory.t, places.query, places.memory},
+                     s->places ? 4 : 2);
 }
 
 static int layer_slots(const hd_stack *k)
@@ -242,25 +249,32 @@ size_t hd_stack_slots(const hd_stack *k, hd_slot_kind *kinds)
     return (size_t)n;
 }
 
-static hd_rows run_blocks(hd_run *r, const hd_stack *k, int layers, hd_rows x, hd_rows memory, hd_slot *slot)
+static hd_rows run_blocks(hd_run *r, const hd_stack *k, int first, int end, hd_stream s, hd_rows memory,
+                          hd_slot *slot)
 {
-    hd_stream s = {.x = x, .pre = k->opt.pre_norm, .dropout = k->opt.dropout};
-    for (int l = 0; l < layers; l++) {
+    s.pre = k->opt.pre_norm, s.dropout = k->opt.dropout;
+    for (int l = first; l < end; l++) {
         hd_probe_enter(r, "%d", l);
         run_block(r, k, &k->block[l], &s, memory, slot ? slot + layer_slots(k) * l : NULL);
         hd_probe_leave(r);
     }
-    return hd_stream_end(r, &s, layers == k->opt.layers ? &k->last : NULL);
+    return hd_stream_end(r, &s, end == k->opt.layers ? &k->last : NULL);
 }
 
 hd_rows hd_stack_of(hd_run *r, const hd_stack *k, hd_rows x, hd_rows memory, hd_slot *slot)
 {
-    return run_blocks(r, k, k->opt.layers, x, memory, slot);
+    return run_blocks(r, k, 0, k->opt.layers, (hd_stream){.x = x}, memory, slot);
 }
 
 hd_rows hd_stack_rows_at_layer(hd_run *r, const hd_stack *k, int layers, hd_rows x)
 {
-    return run_blocks(r, k, layers, x, (hd_rows){0}, NULL);
+    return run_blocks(r, k, 0, layers, (hd_stream){.x = x}, (hd_rows){0}, NULL);
+}
+
+hd_rows hd_stack_placed(hd_run *r, const hd_stack *k, int first, int count, hd_rows x, hd_rows memory,
+                        const hd_places *places)
+{
+    return run_blocks(r, k, first, first + count, (hd_stream){.x = x, .places = places}, memory, NULL);
 }
 
 double hd_stack_flops(const hd_stack_opt *o, double items, double length, double memory)

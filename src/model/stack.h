@@ -75,6 +75,11 @@ hd_rows hd_stack_of(hd_run *r, const hd_stack *s, hd_rows x, hd_rows memory, hd_
    comes behind all alone. The others are not run. */
 hd_rows hd_stack_rows_at_layer(hd_run *r, const hd_stack *s, int layers, hd_rows x);
 
+/* What blocks first .. first + count-1 make of x where attention has places, which all of them share; neither
+   causal nor cached. */
+hd_rows hd_stack_placed(hd_run *r, const hd_stack *s, int first, int count, hd_rows x, hd_rows memory,
+                        const hd_places *places);
+
 /* Multiply-adds times two of the matrix products of one forward pass over items of equal length that ask
    memories of equal length. */
 double hd_stack_flops(const hd_stack_opt *o, double items, double length, double memory);

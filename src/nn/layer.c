@@ -50,11 +50,15 @@ static void make_parts(hd_mha *m, hd_params *p, const hd_mha_opt *o, size_t q, s
     for (int i = 0; i < 3; i++)
         hd_param_part(p, m->qkv, at[i], rows[i], o->init, "%s.%s.weight", o->name, names[i]);
     m->q = hd_param_view(p, m->qkv, 0, q), m->kv = hd_param_view(p, m->qkv, q, 2 * k);
+    m->qk = hd_param_view(p, m->qkv, 0, q + k), m->k = hd_param_view(p, m->qkv, q, k);
+    m->v = hd_param_view(p, m->qkv, q + k, k);
     if (o->no_bias) return;
     m->qkv_bias = hd_param_hidden(p, q + 2 * k, 0, zero);
     for (int i = 0; i < 3; i++)
         hd_param_part(p, m->qkv_bias, at[i], rows[i], zero, "%s.%s.bias", o->name, names[i]);
     m->q_bias = hd_param_view(p, m->qkv_bias, 0, q), m->kv_bias = hd_param_view(p, m->qkv_bias, q, 2 * k);
+    m->qk_bias = hd_param_view(p, m->qkv_bias, 0, q + k), m->k_bias = hd_param_view(p, m->qkv_bias, q, k);
+    m->v_bias = hd_param_view(p, m->qkv_bias, q + k, k);
 }
 
 static hd_dense make_named(hd_params *p, size_t in, size_t out, const hd_mha_opt *o, const char *last)
@@ -81,6 +85,21 @@ hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o)
     return m;
 }
 
+/* Attends and brings the heads together. */
+static hd_tensor *attended(hd_run *r, const hd_mha *m, hd_rows q, hd_rows k, hd_rows v, hd_mask mask,
+                           const hd_seg *seg)
+{
+    hd_probe_offer(r, "Q", q.t, q.seg);
+    hd_probe_offer(r, "K", k.t, k.seg);
+    hd_probe_offer(r, "V", v.t, v.seg);
+    hd_attend_opt o = m->extra;
+    o.heads = m->heads, o.kv_heads = m->kv_heads, o.dropout = m->dropout;
+    if (mask == HD_CAUSAL) o.mask = mask;
+    hd_rows y = hd_attend(r, q, k, v, &o);
+    hd_probe_offer(r, "attn_out", y.t, y.seg);
+    return hd_probe_offer(r, "mha_out", hd_dense_of(r, &m->out, y.t, HD_IDENTITY), seg);
+}
+
 hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot)
 {
     size_t qw = (size_t)m->heads * m->head_width, kw = (size_t)m->kv_heads * m->head_width;
@@ -97,15 +116,36 @@ hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask
     if (slot) kv = slot->kind == HD_GROW ? hd_slot_grow(r, slot, kv) : hd_slot_fixed(r, slot, kv);
     hd_rows k = hd_rows_with(kv, hd_slice_cols(r, kv.t, 0, kw)),
             v = hd_rows_with(kv, hd_slice_cols(r, kv.t, kw, kw));
-    hd_probe_offer(r, "Q", q.t, q.seg);
-    hd_probe_offer(r, "K", k.t, k.seg);
-    hd_probe_offer(r, "V", v.t, v.seg);
-    hd_attend_opt o = m->extra;
-    o.heads = m->heads, o.kv_heads = m->kv_heads, o.dropout = m->dropout;
-    if (mask == HD_CAUSAL) o.mask = mask;
-    hd_rows y = hd_attend(r, q, k, v, &o);
-    hd_probe_offer(r, "attn_out", y.t, y.seg);
-    return hd_rows_with(x, hd_probe_offer(r, "mha_out", hd_dense_of(r, &m->out, y.t, HD_IDENTITY), x.seg));
+    return hd_rows_with(x, attended(r, m, q, k, v, mask, x.seg));
+}
+
+static hd_tensor *placed(hd_run *r, hd_tensor *x, hd_tensor *positions)
+{
+    return positions ? hd_add(r, x, positions) : x;
+}
+
+hd_rows hd_mha_placed(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, const hd_places *p)
+{
+    size_t qw = (size_t)m->heads * m->head_width, kw = (size_t)m->kv_heads * m->head_width;
+    bool self = memory.t == x.t;
+    hd_tensor *asking = placed(r, x.t, p->query), *asked = self ? asking : placed(r, memory.t, p->memory);
+    hd_rows q = x, k = memory, v = memory;
+    if (!m->v)
+        return hd_fail(r, HD_EARG, "attention: q, k and v of these names are one tensor"), (hd_rows){0};
+    if (self) {
+        hd_tensor *qk = hd_linear(r, asking, value(m->qk), value(m->qk_bias), HD_IDENTITY);
+        q.t = hd_slice_cols(r, qk, 0, qw), k.t = hd_slice_cols(r, qk, qw, kw);
+    } else {
+        q.t = hd_linear(r, asking, value(m->q), value(m->q_bias), HD_IDENTITY);
+        k.t = hd_linear(r, asked, value(m->k), value(m->k_bias), HD_IDENTITY);
+    }
+    v.t = hd_linear(r, memory.t, value(m->v), value(m->v_bias), HD_IDENTITY);
+    if (self && p->seen) {
+        q.seg = p->asking;
+        k = (hd_rows){hd_gather(r, k.t, p->seen, p->asked->rows, 1), p->asked};
+        v = (hd_rows){hd_gather(r, v.t, p->seen, p->asked->rows, 1), p->asked};
+    }
+    return hd_rows_with(x, attended(r, m, q, k, v, HD_FULL, x.seg));
 }
 
 /* The hidden layer before its dropout. */
@@ -173,17 +213,23 @@ hd_rows hd_stream_end(hd_run *r, hd_stream *s, const hd_norm_layer *last)
     return s->x;
 }
 
+static hd_rows attention_of(hd_run *r, const hd_mha *m, const hd_stream *s, hd_rows x, hd_rows memory,
+                            hd_mask mask, hd_slot *slot)
+{
+    return s->places ? hd_mha_placed(r, m, x, memory, s->places) : hd_mha_of(r, m, x, memory, mask, slot);
+}
+
 void hd_block_of(hd_run *r, const hd_block *b, hd_stream *s, hd_rows memory, hd_mask mask, hd_slot *self,
                  hd_slot *cross)
 {
     hd_probe_enter(r, "self");
     hd_rows x = hd_stream_in(r, s, &b->norm[0]);
-    hd_stream_out(r, s, &b->norm[0], hd_mha_of(r, &b->self, x, x, mask, self));
+    hd_stream_out(r, s, &b->norm[0], attention_of(r, &b->self, s, x, x, mask, self));
     hd_probe_leave(r);
     if (b->has_cross) {
         hd_probe_enter(r, "cross");
         x = hd_stream_in(r, s, &b->norm[1]);
-        hd_stream_out(r, s, &b->norm[1], hd_mha_of(r, &b->cross, x, memory, HD_FULL, cross));
+        hd_stream_out(r, s, &b->norm[1], attention_of(r, &b->cross, s, x, memory, HD_FULL, cross));
         hd_probe_leave(r);
     }
     hd_probe_enter(r, "ffn");

@@ -34,8 +34,9 @@ hd_rows hd_norm_of(hd_run *r, const hd_norm_layer *n, hd_rows x);
 
 /* Multi-head attention. q, k and v are one parameter in memory; heads*head_width need not be the width. */
 typedef struct hd_mha {
-    hd_param *qkv, *qkv_bias;            /* [(H+2Hk)D, C] */
-    hd_param *q, *q_bias, *kv, *kv_bias; /* its parts for cross-attention */
+    hd_param *qkv, *qkv_bias;                         /* [(H+2Hk)D, C] */
+    hd_param *q, *q_bias, *kv, *kv_bias;              /* its parts for cross-attention */
+    hd_param *qk, *qk_bias, *k, *k_bias, *v, *v_bias; /* and where positions are added to q and k alone */
     hd_dense out;
     int heads, kv_heads;
     size_t head_width;
@@ -59,6 +60,17 @@ hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o);
  * first use and then memory is not read. */
 hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot);
 
+/* What attention reads beside rows: positions that are added to what asks and to what is asked but not to
+   values, and, in self-attention, groups of rows that do not see all rows of their item. */
+typedef struct hd_places {
+    hd_tensor *query, *memory;    /* [R, C] of the rows and of the memory; NULL: none */
+    const int32_t *seen;          /* [of asked] rows that groups see, group after group; NULL: no groups */
+    const hd_seg *asking, *asked; /* the groups: of the rows, and of `seen` */
+} hd_places;
+
+/* As hd_mha_of, with places; there is no cache. q, k and v must be three tensors in files. */
+hd_rows hd_mha_placed(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, const hd_places *p);
+
 /* out(act(in x)), with a gate out(act(in x) * (gate x)). */
 typedef struct hd_ffn {
     hd_dense in, gate, out; /* gate.w NULL: none */
@@ -74,7 +86,8 @@ typedef struct hd_stream {
     hd_rows x;
     hd_tensor *pending; /* pre-norm: branch not yet added */
     bool pre;
-    float dropout; /* of branches */
+    float dropout;           /* of branches */
+    const hd_places *places; /* of attention; NULL: none */
 } hd_stream;
 
 hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n); /* the input of the sublayer */
