@@ -7,9 +7,8 @@
 #ifndef HD_BACKEND_KERNEL_H
 #define HD_BACKEND_KERNEL_H
 
+#include "backend/draw.h"
 #include "backend/function.h"
-#include "backend/segment.h"
-#include "backend/step.h"
 #include "base/status.h"
 #include "tensor/tensor.h"
 
@@ -48,14 +47,6 @@
     X(update)               \
     X(average)              \
     X(cast)
-
-/* Per-element randomness: the number of the op in the step, and the item and position of each row. */
-typedef struct hd_draw {
-    const hd_step *step;
-    uint32_t op;
-    float p;           /* probability of dropping; 0: nothing is drawn */
-    const hd_seg *seg; /* gives item and row; NULL: item 0 and the row number */
-} hd_draw;
 
 /* y = dropout(act(a' b' + bias)); a' is a [M,K] or its transpose, b' likewise [K,N]. `before` keeps the value
  * before act. */
@@ -236,12 +227,14 @@ typedef struct hd_cross_entropy_args {
 } hd_cross_entropy_args;
 
 typedef enum hd_distance_kind {
-    HD_SQUARED,
-    HD_BINARY
-} hd_distance_kind; /* (x-t)^2; cross-entropy of sigmoid(x) with t */
+    HD_SQUARED,  /* (x-t)^2 */
+    HD_BINARY,   /* cross-entropy of sigmoid(x) with t */
+    HD_ABSOLUTE, /* |x-t| */
+    HD_GIOU      /* 1 - GIoU of boxes, 4 columns (backend/box.h) */
+} hd_distance_kind;
 
-/* loss[r] = weight * sum over columns of the distance; dx (+)= coef * gradient; dtarget likewise for
- * HD_SQUARED. */
+/* loss[r] = weight * sum over columns of the distance; dx += coef * gradient, dtarget likewise. Of
+   HD_ABSOLUTE and HD_GIOU a row of weight 0 is not read. */
 typedef struct hd_distance_args {
     const hd_tensor *loss, *dx, *dtarget, *x, *target, *weight;
     hd_distance_kind kind;

@@ -1,8 +1,8 @@
-/* Positions: sinusoids in the layouts in use. */
+/* Positions: sinusoids in the layouts in use; learned ones of a grid, for grids of another size. */
 #ifndef HD_NN_POSITION_H
 #define HD_NN_POSITION_H
 
-#include "tensor/tensor.h"
+#include "op/op.h"
 
 typedef struct hd_sinusoid {
     bool halves; /* all sines, then all cosines (Marian, fairseq); otherwise sine and cosine in turn (the
@@ -18,5 +18,23 @@ void hd_sinusoid_fill(hd_real *out, size_t rows, size_t cols, const hd_sinusoid 
 /* out [cols, cols], cols even: the matrix M with p(t + by) = M p(t) for all t. Rows of positions are
    shifted by the product with its transpose. */
 void hd_sinusoid_shift(hd_real *out, size_t cols, double by, const hd_sinusoid *s);
+
+/* Learned positions of the cells of a grid, for another grid. */
+typedef struct hd_position_grid {
+    size_t lead; /* rows of the table before those of cells (a class token): kept as they are */
+    size_t from; /* the table has from * from cells, row by row */
+    size_t to_height, to_width; /* cells that are asked for */
+} hd_position_grid;
+
+/* Whether a table of so many rows has `lead` rows and then a square of cells: *from gets its side. */
+bool hd_position_square(size_t rows, size_t lead, size_t *from);
+
+/* out [lead + to_height * to_width, lead + from * from]: the weights of the table's rows in each new row, by
+   cubic interpolation without antialiasing (a = -0.75, edges repeated), as torch's `bicubic`. */
+void hd_position_weights(hd_real *out, const hd_position_grid *g);
+
+/* The table [lead + from * from, C] resized; the table itself if the size is the same. Sends the weights: not
+   for a step that is captured, which resizes the table before it trains. */
+hd_tensor *hd_positions_resized(hd_run *r, hd_tensor *table, const hd_position_grid *g);
 
 #endif

@@ -122,6 +122,17 @@ hd_tensor *hd_binary_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *target, c
     return distance(r, "binary_cross_entropy", x, target, HD_BINARY, l);
 }
 
+hd_tensor *hd_absolute_error(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_loss_opt *l)
+{
+    return distance(r, "absolute_error", x, target, HD_ABSOLUTE, l);
+}
+hd_tensor *hd_box_error(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_loss_opt *l)
+{
+    if (x && hd_cols_of(x) != 4)
+        return hd_fail(r, HD_ESHAPE, "box_error: boxes have 4 columns, x has %zu", hd_cols_of(x));
+    return distance(r, "box_error", x, target, HD_GIOU, l);
+}
+
 static void sum_back(hd_run *r, const hd_node *n)
 {
     const opt *o = n->opt;

@@ -100,6 +100,10 @@ hd_tensor *hd_linear_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *w, hd_ten
                                    const int32_t *target, const hd_loss_opt *opt);
 hd_tensor *hd_squared_error(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_loss_opt *opt);
 hd_tensor *hd_binary_cross_entropy(hd_run *r, hd_tensor *logits, hd_tensor *target, const hd_loss_opt *opt);
+hd_tensor *hd_absolute_error(hd_run *r, hd_tensor *x, hd_tensor *target,
+                             const hd_loss_opt *opt); /* |x - t| */
+/* 1 - GIoU of boxes [R,4] as center and size (backend/box.h). */
+hd_tensor *hd_box_error(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_loss_opt *opt);
 hd_tensor *hd_sum_loss(hd_run *r, hd_tensor *x, float coef); /* the sum of x as a loss, [1,1] */
 double hd_loss_total(hd_run *r, const hd_tensor *loss);      /* host: sum over rows; NaN after a failure */
 void hd_loss_put(hd_run *r, const hd_tensor *loss);          /* the sum over rows to the step block */

@@ -83,4 +83,37 @@ static void distance(void **state)
     pair_done(p);
 }
 
-PAIR_MAIN(PAIR_TEST(cross_entropy), PAIR_TEST(distance))
+/* |x - t| of any shape, and boxes: apart, one in the other, equal, without area; a row of weight 0 holds NaN.
+ */
+static void boxes(void **state)
+{
+    pair *p = pair_of(state);
+    EACH_SIZE(p, i)
+    for (int how = 0; how < 8; how++) {
+        bool giou = how & 1, weighted = how & 2, slopes = how & 4;
+        size_t m = sizes[i].rows, n = giou ? 4 : sizes[i].cols;
+        begin_case(p, "%s %zux%zu how %d", giou ? "giou" : "absolute", m, n, how);
+        float *v = normals(p, m * n, 1), *u = normals(p, m * n, 1), *w = normals(p, m, 1);
+        for (size_t r = 0; r < m; r++) {
+            for (size_t c = 2; giou && c < 4; c++)
+                v[r * n + c] = fabsf(v[r * n + c]), u[r * n + c] = fabsf(u[r * n + c]);
+            if (giou && r % 7 == 2) v[r * n + 2] = 0;
+            if (r % 7 == 3) memcpy(v + r * n, u + r * n, n * sizeof *v);
+            w[r] = r % 9 == 8 ? 0 : fabsf(w[r]) + 0.1f;
+            if (weighted && w[r] == 0) v[r * n] = NAN;
+        }
+        twin *x = twin_from(p, "x", m, n, ACT, v), *t = twin_from(p, "target", m, n, ACT, u),
+             *weight = weighted ? twin_from(p, "weight", m, 1, REAL | FLAT, w) : NULL,
+             *loss = twin_result(p, "loss", m, 1, REAL | FLAT, false),
+             *gx = slopes ? twin_result(p, "dx", m, n, ACT, true) : NULL,
+             *gt = slopes ? twin_result(p, "dtarget", m, n, ACT, true) : NULL;
+        RUN(p, distance, .loss = ON(loss), .dx = ON(gx), .dtarget = ON(gt), .x = ON(x), .target = ON(t),
+            .weight = ON(weight), .kind = giou ? HD_GIOU : HD_ABSOLUTE, .coef = 0.5f);
+        check(p, loss);
+        check(p, gx);
+        check(p, gt);
+    }
+    pair_done(p);
+}
+
+PAIR_MAIN(PAIR_TEST(cross_entropy), PAIR_TEST(distance), PAIR_TEST(boxes))

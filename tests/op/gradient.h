@@ -212,7 +212,7 @@ static bool same_other_way(hd_run *r, const gradient_case *c, hd_real *const *va
 
 static bool check_case(hd_run *r, hd_run *threads, const gradient_case *c)
 {
-    hd_real *value[LEAVES];
+    hd_real *value[LEAVES] = {NULL};
     size_t n = leaf_count(c), at = 0;
     for (size_t i = 0; i < n; i++) value[i] = leaf_values(&c->leaf[i], 10 + i);
     hd_real *plain = gradients(r, c, value, PLAIN), *other = gradients(threads, c, value, PLAIN);

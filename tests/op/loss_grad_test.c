@@ -74,6 +74,25 @@ static hd_tensor *binary(hd_run *r, hd_tensor *const *x, const gradient_case *c)
     return hd_binary_cross_entropy(r, x[0], x[1], &o);
 }
 
+static hd_tensor *absolute(hd_run *r, hd_tensor *const *x, const gradient_case *c)
+{
+    hd_loss_opt o = options(x, c);
+    return hd_absolute_error(r, x[0], x[1], &o);
+}
+
+/* Boxes from any numbers: centers as they are, sizes above 0. Spread over few units, so that some meet. */
+static hd_tensor *boxes(hd_run *r, hd_tensor *x)
+{
+    hd_tensor *center = hd_slice_cols(r, x, 0, 2), *size = hd_apply(r, hd_slice_cols(r, x, 2, 2), HD_exp);
+    return hd_concat_cols(r, (hd_tensor *const[]){center, size}, 2);
+}
+
+static hd_tensor *box_error(hd_run *r, hd_tensor *const *x, const gradient_case *c)
+{
+    hd_loss_opt o = options(x, c);
+    return hd_box_error(r, boxes(r, x[0]), boxes(r, x[1]), &o);
+}
+
 static hd_tensor *sum(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
     return hd_sum_loss(r, hd_mul(r, x[0], x[0]), (float)c->coef);
@@ -153,6 +172,14 @@ static const gradient_case cases[] = {
     CASE("binary cross entropy weights coef", binary,
          LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3, .fill = POSITIVE), WEIGHT), .coef = 0.375,
          SHAPE(.weight = true)),
+    CASE("absolute error", absolute, LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3)), .coef = 1,
+         SHAPE(0)),
+    CASE("absolute error weights coef", absolute,
+         LEAVES_OF(LEAF("x", ROWS, 3), LEAF("target", ROWS, 3), WEIGHT), .coef = 0.375,
+         SHAPE(.weight = true)),
+    CASE("box error", box_error, LEAVES_OF(LEAF("x", 40, 4), LEAF("target", 40, 4)), .coef = 1, SHAPE(0)),
+    CASE("box error weights coef", box_error, LEAVES_OF(LEAF("x", ROWS, 4), LEAF("target", ROWS, 4), WEIGHT),
+         .coef = 0.375, SHAPE(.weight = true)),
     CASE("sum", sum, LEAVES_OF(LEAF("x", ROWS, 3)), .coef = -2),
     CASE("sum of a leaf", sum_of_leaf, LEAVES_OF(LEAF("x", ROWS, 3)), .coef = -2),
     CASE("two losses", two_losses, LEAVES_OF(X, LEAF("w", CLASSES, 4), LEAF("target", ROWS, CLASSES)),

@@ -1,4 +1,5 @@
 /* Losses per row, with the gradient in the same pass. */
+#include "backend/box.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/exponent.h"
 
@@ -47,25 +48,57 @@ hd_status KERNEL(cross_entropy)(hd_backend *b, const hd_cross_entropy_args *a)
     return HD_OK;
 }
 
+/* |x - t| and boxes; a row of weight 0 may hold anything. */
+static double box_row(const hd_distance_args *a, size_t r, double k)
+{
+    const hd_real *x = hd_row(a->x, r), *t = hd_row(a->target, r);
+    double v[4], u[4], dv[4], du[4], sum = 0;
+    size_t n = hd_cols_of(a->x);
+    for (size_t c = 0; a->kind == HD_ABSOLUTE && c < n; c++) {
+        double d = (double)x[c] - (double)t[c], slope = d > 0 ? k : d < 0 ? -k : 0;
+        sum += fabs(d);
+        if (a->dx) hd_row(a->dx, r)[c] += (hd_real)slope;
+        if (a->dtarget) hd_row(a->dtarget, r)[c] -= (hd_real)slope;
+    }
+    if (a->kind == HD_ABSOLUTE) return sum;
+    for (size_t c = 0; c < 4; c++) v[c] = (double)x[c], u[c] = (double)t[c];
+    sum = hd_box_error_of(v, u, dv, du);
+    for (size_t c = 0; c < 4; c++) {
+        if (a->dx) hd_row(a->dx, r)[c] += (hd_real)(k * dv[c]);
+        if (a->dtarget) hd_row(a->dtarget, r)[c] += (hd_real)(k * du[c]);
+    }
+    return sum;
+}
+
+static double distance_row(const hd_distance_args *a, size_t r, double k)
+{
+    const hd_real *x = hd_row(a->x, r), *t = hd_row(a->target, r);
+    double sum = 0;
+    for (size_t c = 0; c < hd_cols_of(a->x); c++) {
+        double v = (double)x[c], u = (double)t[c], d = v - u, slope, back = 0;
+        if (a->kind == HD_SQUARED) {
+            sum += d * d, slope = 2 * d, back = -2 * d;
+        } else { /* max(v,0) - v u + log(1 + exp(-|v|)): no overflow on either side */
+            sum += fmax(v, 0) - v * u + log1p(exp(-fabs(v)));
+            slope = 1 / (1 + exp(-v)) - u, back = -v;
+        }
+        if (a->dx) hd_row(a->dx, r)[c] += (hd_real)(k * slope);
+        if (a->dtarget) hd_row(a->dtarget, r)[c] += (hd_real)(k * back);
+    }
+    return sum;
+}
+
 static void distance_part(void *arg, size_t begin, size_t end, int worker)
 {
     const hd_distance_args *a = arg;
     (void)worker;
     for (size_t r = begin; r < end; r++) {
-        const hd_real *x = hd_row(a->x, r), *t = hd_row(a->target, r);
         double sum = 0, weight = a->weight ? (double)hd_row(a->weight, r)[0] : 1,
                k = weight * (double)a->coef;
-        for (size_t c = 0; c < hd_cols_of(a->x); c++) {
-            double v = (double)x[c], u = (double)t[c], d = v - u, slope, back = 0;
-            if (a->kind == HD_SQUARED) {
-                sum += d * d, slope = 2 * d, back = -2 * d;
-            } else { /* max(v,0) - v u + log(1 + exp(-|v|)): no overflow on either side */
-                sum += fmax(v, 0) - v * u + log1p(exp(-fabs(v)));
-                slope = 1 / (1 + exp(-v)) - u, back = -v;
-            }
-            if (a->dx) hd_row(a->dx, r)[c] += (hd_real)(k * slope);
-            if (a->dtarget) hd_row(a->dtarget, r)[c] += (hd_real)(k * back);
-        }
+        if (a->kind == HD_SQUARED || a->kind == HD_BINARY)
+            sum = distance_row(a, r, k);
+        else if (weight != 0)
+            sum = box_row(a, r, k);
         hd_row(a->loss, r)[0] = (hd_real)(weight * sum);
     }
 }

@@ -1,6 +1,7 @@
 /* Losses per row, with the gradient in the same pass. The gradient may lie where the logits are: a block
    keeps its row in registers, or reads the target's logit and the whole row before it writes the first
    column. */
+#include "backend/box.h"
 #include "backend/cuda/function.h"
 #include "backend/cuda/walk.h"
 
@@ -205,13 +206,43 @@ static __global__ void distance_kernel(distance_of k)
     if (k.loss.p && threadIdx.x % 32 == 0) mat_put(k.loss, r, 0, (float)(weight * sum));
 }
 
+/* A thread to a row: boxes have four columns, and rows of |x - t| are short. A row of weight 0 is not read.
+ */
+static __global__ void box_kernel(distance_of k)
+{
+    size_t r = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= (size_t)k.x.rows) return;
+    double weight = k.weight.p ? (double)mat_get(k.weight, r, 0) : 1, by = weight * k.coef, sum = 0;
+    double v[4], u[4], dv[4], du[4];
+    for (int c = 0; weight != 0 && k.kind == HD_ABSOLUTE && c < k.x.cols; c++) {
+        double d = (double)mat_get(k.x, r, c) - (double)mat_get(k.target, r, c), slope = d > 0   ? by
+                                                                                         : d < 0 ? -by
+                                                                                                 : 0;
+        sum += fabs(d);
+        if (k.dx.p) mat_put_or_add(k.dx, r, c, (float)slope, true);
+        if (k.dtarget.p) mat_put_or_add(k.dtarget, r, c, (float)-slope, true);
+    }
+    if (weight != 0 && k.kind == HD_GIOU) {
+        for (int c = 0; c < 4; c++) v[c] = mat_get(k.x, r, c), u[c] = mat_get(k.target, r, c);
+        sum = hd_box_error_of(v, u, dv, du);
+        for (int c = 0; c < 4; c++) {
+            if (k.dx.p) mat_put_or_add(k.dx, r, c, (float)(by * dv[c]), true);
+            if (k.dtarget.p) mat_put_or_add(k.dtarget, r, c, (float)(by * du[c]), true);
+        }
+    }
+    if (k.loss.p) mat_put(k.loss, r, 0, (float)(weight * sum));
+}
+
 extern "C" hd_status hd_cuda_distance(hd_backend *b, const hd_distance_args *a)
 {
     hd_cuda *c = (hd_cuda *)b;
     if (!hd_rows_of(a->x)) return HD_OK;
     distance_of k = {mat_of(a->loss),   mat_of(a->dx), mat_of(a->dtarget), mat_of(a->x), mat_of(a->target),
                      mat_of(a->weight), a->kind,       (double)a->coef};
-    distance_kernel<<<hd_blocks(hd_rows_of(a->x), WALK_WARPS), WALK_THREADS, 0, c->stream>>>(k);
+    if (a->kind == HD_ABSOLUTE || a->kind == HD_GIOU)
+        box_kernel<<<hd_blocks(hd_rows_of(a->x), 64), 64, 0, c->stream>>>(k);
+    else
+        distance_kernel<<<hd_blocks(hd_rows_of(a->x), WALK_WARPS), WALK_THREADS, 0, c->stream>>>(k);
     return hd_cuda_done(c, "distance");
 }
 
