@@ -69,8 +69,8 @@ static void prepare_cells(hd_preparing *p, const hd_recurrent_decoder *d)
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_prepare(p, all[i]);
         prepare_cell(p, a->w);
     }
-    hd_param *const all[] = {k->q.w,         k->k.w, k->v.w, k->hidden.w, k->place.w, d->read_context.w,
-                             d->read_token.w};
+    hd_param *const all[] = {k->q.w,          k->k.w,   k->v.w, k->hidden.w, k->place.w, d->read_context.w,
+                             d->read_token.w, k->gate.w};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_prepare(p, all[i]);
 }
 

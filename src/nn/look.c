@@ -1,8 +1,11 @@
 /* Looks at a memory. Easy to get wrong: hypotheses of one sentence share its rows, so per-hypothesis data
-   must not be stored beside those rows unless each one has its own copy. */
+   must not be stored beside those rows unless each one has its own copy. Weights that a loss reads come out
+   of the fused kernel as further columns of the context: the values get one-hot columns of their positions.
+ */
 #include "nn/look.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -50,6 +53,7 @@ static void check(hd_params *p, const hd_look_opt *o)
     if (o->score == HD_SCORING_mlp && (o->heads > 1 || o->locality != HD_LOCALITY_GLOBAL))
         fail(p, "the mlp score has one head and sees all keys");
     if (o->locality != HD_LOCALITY_GLOBAL && o->window < 1) fail(p, "local attention needs a window");
+    if (o->weighed && o->heads > 1) fail(p, "--attention-penalty needs attention of one head");
 }
 
 hd_look hd_look_make(hd_params *p, const hd_look_opt *o)
@@ -73,13 +77,28 @@ hd_look hd_look_make(hd_params *p, const hd_look_opt *o)
     }
     if (o->locality == HD_LOCALITY_MONOTONE)
         l.places = hd_param_hidden(p, o->positions, 1, (hd_init){HD_INIT_TABLE, 0, 0});
+    if (o->gate) l.gate = dense(p, o, o->query, 1, true, "gate");
+    if (o->weighed) l.marks = hd_param_hidden(p, o->weighed, o->weighed, (hd_init){HD_INIT_TABLE, 0, 0});
     l.out = project ? o->width : o->memory;
     return l;
 }
 
+static hd_status fill_marks(hd_params *p, const hd_look *l, hd_err *err)
+{
+    size_t n = l->opt.weighed;
+    hd_real *table = hd_mem_array(n * n, sizeof *table);
+    if (!table) return hd_err_nomem(err, n * n * sizeof *table);
+    memset(table, 0, n * n * sizeof *table);
+    for (size_t i = 0; i < n; i++) table[i * n + i] = 1;
+    hd_status s = hd_params_set(p, l->marks, table);
+    hd_mem_free(table);
+    return s;
+}
+
 hd_status hd_look_fill(hd_params *p, const hd_look *l, hd_err *err)
 {
-    if (!l->places) return HD_OK;
+    hd_status marked = l->marks ? fill_marks(p, l, err) : HD_OK;
+    if (marked || !l->places) return marked;
     size_t n = l->opt.positions;
     hd_real *table = hd_mem_array(n, sizeof *table);
     if (!table) return hd_err_nomem(err, n * sizeof *table);
@@ -94,9 +113,21 @@ static hd_tensor *mapped(hd_run *r, const hd_dense *d, hd_tensor *x)
     return d->w ? hd_dense_of(r, d, x, HD_IDENTITY) : x;
 }
 
+/* [R, L] of the rows of a memory. */
+static hd_tensor *marks_of(hd_run *r, const hd_look *l, hd_rows memory)
+{
+    if (!memory.t) return NULL;
+    size_t most = memory.seg->longest;
+    if (most > l->opt.weighed)
+        return hd_fail(r, HD_ESHAPE,
+                       "attention: a memory of %zu rows is too long for --attention-penalty: %zu", most,
+                       l->opt.weighed);
+    return hd_slice_cols(r, hd_gather(r, value(l->marks), memory.seg->pos, hd_rows_of(memory.t), 1), 0, most);
+}
+
 hd_seen hd_look_memory(hd_run *r, const hd_look *l, hd_rows memory, hd_slot *slot)
 {
-    hd_seen m = {memory, memory, NULL};
+    hd_seen m = {memory, memory, NULL, NULL};
     if (!slot || !slot->filled) {
         m.k.t = mapped(r, &l->k, memory.t);
         m.v.t = mapped(r, &l->v, memory.t);
@@ -106,6 +137,8 @@ hd_seen hd_look_memory(hd_run *r, const hd_look *l, hd_rows memory, hd_slot *slo
         m.k = hd_slot_spread(r, slot), m.v = hd_slot_spread(r, slot + 1);
     if (l->opt.locality == HD_LOCALITY_PREDICTED && m.k.t)
         m.length = hd_reduce(r, hd_ones(r, hd_rows_of(m.k.t), 1), m.k.seg, HD_SUM);
+    if (l->marks && r->training && !slot && (m.marks = marks_of(r, l, memory)))
+        m.v.t = hd_concat_cols(r, (hd_tensor *[]){m.v.t, m.marks}, 2);
     return m;
 }
 
@@ -138,9 +171,22 @@ static hd_tensor *center(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *
     return hd_mul(r, p, hd_broadcast(r, m->length, q.seg));
 }
 
-hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, hd_tensor *places)
+/* The context of what attention gave, and the weights where it carries them. */
+static hd_tensor *context_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, hd_tensor *c,
+                             hd_tensor **weights)
+{
+    if (weights && m->marks) *weights = hd_slice_cols(r, c, l->out, hd_cols_of(m->marks));
+    if (m->marks) c = hd_slice_cols(r, c, 0, l->out);
+    if (!l->gate.w) return c;
+    hd_tensor *gate = hd_probe_offer(r, "gate", hd_dense_of(r, &l->gate, q.t, HD_sigmoid), q.seg);
+    return hd_mul(r, c, gate);
+}
+
+hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, hd_tensor *places,
+                      hd_tensor **weights)
 {
     const hd_look_opt *o = &l->opt;
+    if (weights) *weights = NULL;
     if (!q.t) return NULL;
     hd_probe_enter(r, "cross");
     hd_probe_offer(r, "query", q.t, q.seg);
@@ -155,6 +201,7 @@ hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, 
                        .center = center(r, l, q, m, places)};
     if (a.center) a.window = o->window, a.sigma = l->place.w ? (float)o->window / 2 : 0;
     hd_tensor *c = o->score == HD_SCORING_mlp ? mlp(r, l, asked, m) : hd_attend(r, asked, m->k, m->v, &a).t;
+    c = context_of(r, l, q, m, c, weights);
     hd_probe_offer(r, "context", c, q.seg);
     hd_probe_leave(r);
     return c;

@@ -180,6 +180,13 @@
         ATTENDING)
     CHOICE("attention-query", 0, "WHICH", "previous", attention_query, hd_query_names,
         "decoder state that is the query" QUERIES, ATTENDING)
+    FLAG("attention-gate", 0, attention_gate,
+        "multiply each context by a number between 0 and 1 that the query decides (Show, Attend and Tell)",
+        ATTENDING)
+    REAL("attention-penalty", 0, "X", "0", attention_penalty, 0, 1000,
+        "lambda of the doubly stochastic penalty: the weights that a position of the source gets from all "
+        "words together should add up to 1; not part of the loss that is reported", RECURRENT,
+        NEEDS(HD_HAS_ATTENTION))
     CHOICE("decoder-init", 0, "HOW", "final", decoder_init, hd_beginning_names,
         "initial state of the decoder" BEGINNINGS, CELLS)
     CHOICE("readout", 0, "WHAT", "state", readout, hd_reading_names, "what the output layer reads" READINGS,

@@ -70,6 +70,17 @@ static const encdec_case encdec_cases[] = {
     MODEL("begin: mean", "gru:1", "lstm:1", .r = {.begin = HD_BEGINNING_mean}),
     MODEL("begin: linear", "bi-gru:1", "gru:2", .r = {.begin = HD_BEGINNING_linear}),
     MODEL("begin: map", "bi-gru:1", "gru:2", .r = {.begin = HD_BEGINNING_map}),
+    MODEL("begin: maps", "bi-gru:1", "gru:2", .r = {.begin = HD_BEGINNING_maps}),
+    /* Show, Attend and Tell, and parts of it in other places */
+    MODEL("show, attend and tell", "conv:1", "lstm:1",
+          .r = {.begin = HD_BEGINNING_maps, .read = HD_READING_residual, .gate = true, .penalty = 0.7f},
+          .untied = true),
+    MODEL("late gate and penalty", "bi-gru:1", "lstm:2", .r = {LATE, .gate = true, .penalty = 1.5f}),
+    MODEL("mlp, gate and penalty", "gru:1", "gru:1",
+          .r = {.score = HD_SCORING_mlp, .gate = true, .penalty = 0.5f}),
+    MODEL(
+        "residual, fed back", "gru:1", "gru:1",
+        .r = {.query = HD_QUERY_current, .read = HD_READING_residual, .feed_context = true, .penalty = 0.3f}),
     /* readings and what else enters */
     MODEL("sum and skips", "gru:1", "gru:3", .r = {.read = HD_READING_sum, .skips = true}),
     MODEL("late sum and skips", "gru:2", "rnn:2",

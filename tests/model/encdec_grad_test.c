@@ -13,14 +13,25 @@
 
 enum { SAMPLES = 3, TRIES = 20, SEEN = 3 };
 
+/* The penalty of attention weights is a loss of its own, which a probe sees. */
+static void take_penalty(void *context, hd_run *r, const hd_offer *offer)
+{
+    if (!strcmp(offer->name, "dec.0.penalty")) *(double *)context += hd_loss_total(r, offer->t);
+}
+
 static double loss_at(toy *m, const toy_batch *b)
 {
+    double penalty = 0, lambda = (double)m->t->opt.recurrent.penalty;
+    hd_probe probe = {.take = take_penalty, .context = &penalty};
     m->run.now.number = SEEN;
     hd_run_begin(&m->run, HD_TRAIN);
     m->run.taping = false;
+    if (lambda > 0) m->run.probe = &probe;
     double loss = hd_loss_total(&m->run, toy_loss(m, b, 0.1f));
+    m->run.probe = NULL;
     assert_run_ok(&m->run);
-    return loss;
+    assert_true(lambda == 0 || penalty > 0);
+    return loss + lambda * penalty;
 }
 
 static double slope(toy *m, const toy_batch *b, hd_real *x, double h)

@@ -59,7 +59,8 @@ static hd_real *contexts(view *v, hd_tensor *q, hd_tensor *h, const int32_t *len
     for (size_t i = 0; i < items; i++) one[i] = 1, pos[i] = (int32_t)i;
     hd_seen m = hd_look_memory(r, &v->look, (hd_rows){h, hd_seg_of(r, len, items, NULL)}, NULL);
     hd_tensor *places = hd_look_places(r, &v->look, hd_ints(r, pos, items), items);
-    return host_copy(r, hd_look_of(r, &v->look, (hd_rows){q, hd_seg_of(r, one, items, NULL)}, &m, places));
+    return host_copy(r,
+                     hd_look_of(r, &v->look, (hd_rows){q, hd_seg_of(r, one, items, NULL)}, &m, places, NULL));
 }
 
 static void assert_near(const char *name, const hd_real *x, const double *want, size_t n)

@@ -57,6 +57,7 @@ static const hd_key keys[] = {
     {KEY("skips", FLAG, recurrent.skips), .of = STAGED},
     {KEY("no_feedback", FLAG, recurrent.no_feedback), .of = STAGED},
     {KEY("relu", FLAG, recurrent.relu), .of = STAGED},
+    {KEY("gate", FLAG, recurrent.gate), .when = HD_KEY_RARE, .of = STAGED},
     {KEY("reverse_source", FLAG, reverse_source), .of = STAGED},
     {KEY("activation", UNARY, stack.act)},
     {KEY("eps", REAL, stack.eps), .most = 1},
@@ -168,6 +169,7 @@ static void tell_cells(hd_details *to, const hd_encdec *m)
         hd_details_flag(to, "project", m->cells.look.opt.project);
         hd_details_text(to, "query", hd_query_names[o->query]);
         hd_details_flag(to, "feed_context", o->feed_context);
+        if (o->gate) hd_details_flag(to, "gate", true);
     }
     hd_details_text(to, "begin", hd_beginning_names[o->begin]);
     hd_details_text(to, "read", hd_reading_names[o->read]);

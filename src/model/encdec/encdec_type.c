@@ -128,9 +128,12 @@ static const char *cells_formula(const hd_encdec *m, const char *name)
     if (hd_formula_is(name, "V")) return l->v.w ? "the encoder's rows, mapped" : "the encoder's rows";
     if (hd_formula_is(name, "scores")) return scoring_text[d->opt.score];
     if (hd_formula_is(name, "scaled")) return "scores, scaled and less far from where it looks";
+    if (hd_formula_is(name, "gate")) return "sigmoid(w . query + b)";
     if (hd_formula_is(name, "read")) return reading_text[d->opt.read];
     if (hd_formula_is(name, "context"))
-        return d->opt.context == HD_CONTEXT_attention ? "sum of softmax * V" : context_text[d->opt.context];
+        return l->gate.w                                ? "gate * sum of softmax * V"
+               : d->opt.context == HD_CONTEXT_attention ? "sum of softmax * V"
+                                                        : context_text[d->opt.context];
     return hd_formula_cell(&m->opt.decoder.at[0], m->opt.cell, name);
 }
 

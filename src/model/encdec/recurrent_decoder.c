@@ -107,6 +107,7 @@ static void make_beginning(hd_params *p, hd_recurrent_decoder *d, int l, const h
     if (d->opt.begin == HD_BEGINNING_linear)
         a->begin = dense(p, name, "begin", l, d->memory, d->width, false);
     if (d->opt.begin == HD_BEGINNING_map) a->begin = dense(p, name, "begin", l, d->memory, d->width, true);
+    if (d->opt.begin == HD_BEGINNING_maps) a->begin = dense(p, name, "begin", l, d->memory, state, true);
     if (d->opt.begin == HD_BEGINNING_final && !fits(cells, d))
         a->begin = dense(p, name, "begin", l, hd_recurrent_out(cells), d->width, true);
 }
@@ -151,6 +152,8 @@ hd_recurrent_decoder hd_recurrent_decoder_make(hd_params *p, const hd_recurrent_
                                                 .positions = s->positions,
                                                 .project = o->project,
                                                 .dropout = s->attention_dropout,
+                                                .gate = o->gate,
+                                                .weighed = o->penalty > 0 ? s->positions : 0,
                                                 .name = name});
     size_t context = o->context == HD_CONTEXT_attention    ? d.look.out
                      : o->context == HD_CONTEXT_everywhere ? hd_recurrent_out(cells)
@@ -197,7 +200,8 @@ double hd_recurrent_decoder_flops(const hd_recurrent_decoder *d, double items, d
         row += product(a->w_in) + product(a->w) + product(a->skip) + product(a->context) + product(a->fed) +
                product(a->read.w);
     }
-    row += product(d->read_context.w) + product(d->read_token.w) + product(k->q.w) + product(k->place.w);
+    row += product(d->read_context.w) + product(d->read_token.w) + product(k->q.w) + product(k->place.w) +
+           product(k->gate.w);
     double pair = d->opt.context == HD_CONTEXT_attention
                       ? 2 * (double)(k->opt.width + k->out) + product(k->hidden.w)
                       : 0;

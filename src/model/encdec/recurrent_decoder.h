@@ -30,7 +30,8 @@ typedef enum hd_context { HD_CONTEXT_LIST(X) HD_CONTEXTS } hd_context;
     X(learned, "a parameter")                                                           \
     X(mean, "the mean of the encoder's states")                                         \
     X(linear, "a matrix times the mean of the encoder's states")                        \
-    X(map, "tanh of a map of the mean of the encoder's states")
+    X(map, "tanh of a map of the mean of the encoder's states")                         \
+    X(maps, "the same, of an LSTM with one map for h and one for c")
 
 #define X(name, text) HD_BEGINNING_##name,
 typedef enum hd_beginning { HD_BEGINNING_LIST(X) HD_BEGINNINGS } hd_beginning;
@@ -50,7 +51,8 @@ typedef enum hd_query { HD_QUERY_LIST(X) HD_QUERIES } hd_query;
     X(state, "the state of the last layer")                         \
     X(tanh, "tanh of a map of state and context")                   \
     X(deep, "tanh of a map of state, context and the token before") \
-    X(sum, "a map of the states of all layers, and of the context")
+    X(sum, "a map of the states of all layers, and of the context") \
+    X(residual, "the token before plus a map of state and context")
 
 #define X(name, text) HD_READING_##name,
 typedef enum hd_reading { HD_READING_LIST(X) HD_READINGS } hd_reading;
@@ -74,6 +76,8 @@ typedef struct hd_recurrent_decoder_opt {
     bool skips;        /* every layer reads the token, too */
     bool no_feedback;  /* the token before is not read at all */
     bool relu;         /* on token vectors */
+    bool gate;         /* a number between 0 and 1, of the state that asks, times the context */
+    float penalty; /* lambda: in training lambda * sum_i (1 - sum_t weight_ti)^2 of every item is a loss */
 } hd_recurrent_decoder_opt;
 
 typedef struct hd_recurrent_decoder_layer {

@@ -59,6 +59,7 @@ static hd_tensor *first_state(hd_run *r, const hd_recurrent_decoder *d, int l, c
     case HD_BEGINNING_linear:
         return hd_dense_of(r, &a->begin, hd_reduce(r, m->rows.t, m->rows.seg, HD_MEAN), HD_IDENTITY);
     case HD_BEGINNING_map:
+    case HD_BEGINNING_maps:
         return hd_dense_of(r, &a->begin, hd_reduce(r, m->rows.t, m->rows.seg, HD_MEAN), HD_tanh);
     case HD_BEGINNING_final:
         return a->begin.w ? hd_dense_of(r, &a->begin, last_h(r, m), HD_tanh) : m->last[l];
@@ -134,7 +135,8 @@ static hd_tensor *read(hd_run *r, const hd_recurrent_decoder *d, const hd_rows *
     hd_tensor *y = hd_dense_of(r, &d->layer[top].read, h[top].t, HD_IDENTITY);
     for (int l = 0; l < top; l++) y = plus(r, y, map(r, h[l].t, d->layer[l].read.w));
     y = plus(r, plus(r, y, map(r, context, d->read_context.w)), map(r, token, d->read_token.w));
-    y = d->opt.read == HD_READING_sum ? y : hd_apply(r, y, HD_tanh);
+    if (d->opt.read == HD_READING_residual) y = plus(r, y, token);
+    if (d->opt.read == HD_READING_tanh || d->opt.read == HD_READING_deep) y = hd_apply(r, y, HD_tanh);
     return hd_probe_offer(r, "read", y, h[top].seg);
 }
 
@@ -152,15 +154,27 @@ static hd_tensor *previous_query(hd_run *r, const speech *s, const hd_seg *seg)
 }
 
 /* What the state before the word is told. */
-static hd_tensor *look_before(hd_run *r, const speech *s, const hd_seg *seg, hd_tensor *places)
+static hd_tensor *look_before(hd_run *r, const speech *s, const hd_seg *seg, hd_tensor *places,
+                              hd_tensor **weights)
 {
-    return hd_look_of(r, &s->d->look, (hd_rows){previous_query(r, s, seg), seg}, &s->seen, places);
+    return hd_look_of(r, &s->d->look, (hd_rows){previous_query(r, s, seg), seg}, &s->seen, places, weights);
+}
+
+/* The doubly stochastic penalty: over all words of an item every row of its memory is to get a weight of 1.
+   The marks of a memory add up to 1 where an item has a row and to 0 behind its end. */
+static void penalize(hd_run *r, const speech *s, hd_tensor *weights)
+{
+    if (!weights || !s->seen.marks) return;
+    hd_tensor *spent = hd_reduce(r, weights, s->x.seg, HD_SUM),
+              *wanted = hd_reduce(r, s->seen.marks, s->seen.k.seg, HD_SUM);
+    hd_tensor *loss = hd_squared_error(r, spent, wanted, &(hd_loss_opt){.coef = s->d->opt.penalty});
+    hd_probe_offer(r, "penalty", loss, NULL);
 }
 
 /* -- row by row -- */
 
 typedef struct said { /* of all steps */
-    hd_tensor **h[HD_RECURRENT_LAYERS], **context, **read;
+    hd_tensor **h[HD_RECURRENT_LAYERS], **context, **weights, **read;
 } said;
 
 static bool make_said(hd_run *r, said *a, const speech *s)
@@ -169,8 +183,9 @@ static bool make_said(hd_run *r, said *a, const speech *s)
     for (int l = 0; l < s->d->is.layers; l++)
         if (!(a->h[l] = hd_host_take(r, n * sizeof *a->h[l]))) return false;
     a->context = hd_host_take(r, n * sizeof *a->context);
+    a->weights = hd_host_take(r, n * sizeof *a->weights);
     a->read = hd_host_take(r, n * sizeof *a->read);
-    return a->context && a->read;
+    return a->context && a->weights && a->read;
 }
 
 /* The rows of x that a step has; row NULL: all. */
@@ -179,12 +194,17 @@ static hd_tensor *of_step(hd_run *r, hd_tensor *x, const int32_t *row, size_t it
     return x && row ? hd_gather(r, x, row, items, 1) : x;
 }
 
+static bool reads_token(const hd_recurrent_decoder *d)
+{
+    return d->opt.read == HD_READING_deep || d->opt.read == HD_READING_residual;
+}
+
 /* What enters the gates in step t; returns the tokens where they are read. */
 static hd_tensor *tokens_of_step(hd_run *r, const speech *s, const int32_t *row, size_t t, hd_tensor **gates)
 {
     const hd_recurrent_decoder *d = s->d;
     size_t n = s->steps->items;
-    hd_tensor *x = s->voice || d->read_token.w ? of_step(r, s->x.t, row, n) : NULL;
+    hd_tensor *x = s->voice || reads_token(d) ? of_step(r, s->x.t, row, n) : NULL;
     if (s->voice) {
         x = entering(r, d, t ? hd_voice_feed(r, s->voice, s->fed, x, s->steps->single) : x);
         tokens_to_gates(r, d, x, gates);
@@ -202,9 +222,11 @@ static void one_step(hd_run *r, speech *s, said *a, size_t t)
     bool attends = d->opt.context == HD_CONTEXT_attention, late = d->opt.query == HD_QUERY_current;
     hd_tensor *gates[HD_RECURRENT_LAYERS], *token = tokens_of_step(r, s, row, t, gates), *c = s->told,
                                            *places = of_step(r, s->places, row, u->items);
-    if (attends && !late) c = !t && s->held ? s->held : look_before(r, s, u->single, places);
+    a->weights[t] = NULL;
+    if (attends && !late) c = !t && s->held ? s->held : look_before(r, s, u->single, places, &a->weights[t]);
     run_cells(r, s, u->single, gates, c);
-    if (attends && late) c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, places);
+    if (attends && late)
+        c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, places, &a->weights[t]);
     for (int l = 0; l < d->is.layers; l++) a->h[l][t] = s->h[l].t;
     a->context[t] = c;
     if (d->opt.feed_context || s->voice) s->fed = a->read[t] = read(r, d, s->h, c, token);
@@ -233,6 +255,7 @@ static hd_tensor *row_by_row(hd_run *r, speech *s)
     for (size_t t = 0; t < u->steps && !r->err.status; t++) one_step(r, s, &a, t);
     if (r->err.status) return NULL;
     r->draws = draws + DRAWS;
+    if (s->seen.marks) penalize(r, s, in_order(r, u, a.weights, rows));
     if (d->opt.feed_context || s->voice) return in_order(r, u, a.read, rows);
     for (int l = d->opt.read == HD_READING_sum ? 0 : d->is.layers - 1; l < d->is.layers; l++)
         h[l] = (hd_rows){in_order(r, u, a.h[l], rows), s->x.seg};
@@ -247,8 +270,10 @@ static hd_tensor *at_once(hd_run *r, speech *s)
     hd_tensor *c =
         s->told ? hd_probe_offer(r, "context", hd_broadcast(r, s->told, s->x.seg), s->x.seg) : NULL;
     run_cells(r, s, s->x.seg, s->gates, c);
+    hd_tensor *weights = NULL;
     if (d->opt.context == HD_CONTEXT_attention)
-        c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, s->places);
+        c = hd_look_of(r, &d->look, s->h[d->is.layers - 1], &s->seen, s->places, &weights);
+    penalize(r, s, weights);
     return read(r, d, s->h, c, s->x.t);
 }
 
@@ -287,7 +312,7 @@ void hd_recurrent_decoder_look(hd_run *r, const hd_recurrent_decoder *d, hd_slot
     hd_probe_enter(r, "dec.0");
     for (int l = 0; l < layers; l++) s.state[l] = hd_slot_state(r, slot + l);
     s.seen = hd_look_memory(r, &d->look, (hd_rows){0}, slot + layers + 3);
-    hd_slot_put(r, slot + layers + 2, look_before(r, &s, seg, hd_look_places(r, &d->look, pos, n)));
+    hd_slot_put(r, slot + layers + 2, look_before(r, &s, seg, hd_look_places(r, &d->look, pos, n), NULL));
     hd_probe_leave(r);
 }
 

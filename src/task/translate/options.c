@@ -194,7 +194,9 @@ hd_status hd_translate_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_tr
                                                .project = o->attention_projections,
                                                .skips = o->input_skips,
                                                .no_feedback = o->no_feedback,
-                                               .relu = o->embedding_relu};
+                                               .relu = o->embedding_relu,
+                                               .gate = o->attention_gate,
+                                               .penalty = (float)o->attention_penalty};
     hd_status s = hd_translate_stages(&to->encoder, &to->decoder, o, err);
     if (s) return s;
     unsigned parts = hd_translate_parts(o);

@@ -237,6 +237,7 @@ static hd_encdec_opt model_of(const hd_session *s, const hd_encdec_opt *now)
     m.stack.dropout = now->stack.dropout, m.stack.attention_dropout = now->stack.attention_dropout;
     m.stack.inner_dropout = now->stack.inner_dropout, m.source_dropout = now->source_dropout;
     m.stack.recompute = now->stack.recompute, m.frozen = now->frozen;
+    m.recurrent.penalty = now->recurrent.penalty;
     if (s->options->from) return m; /* a T5 has more ids than its tokenizer has pieces */
     m.source_vocab = hd_tokenizer_size(t->folder.tokenizer[0]);
     m.target_vocab = hd_tokenizer_size(t->folder.tokenizer[1]);
