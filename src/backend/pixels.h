@@ -15,9 +15,6 @@ typedef struct hd_pixels {
     const int32_t *size;      /* [items, 2] height and width in pixels */
     const int32_t *host_size; /* the same in host memory */
     const int32_t *key;       /* [items] number of a picture in its set, for random draws; NULL: the index */
-    const int32_t *other;     /* [items] another picture of the batch that is blended in, -1: none; NULL: no
-                                 picture has one */
-    const hd_real *share;     /* [items] of the picture itself; of the other one 1 - share */
     const hd_real *worth;     /* [channels, 256] */
     int channels;             /* 1 or 3 */
     size_t items;

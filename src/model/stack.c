@@ -44,6 +44,18 @@ const hd_stack_names hd_stack_gpt2 = {.layers = "h",
                                       .transposed = true,
                                       .norm_first = true};
 
+/* Of the whole model's name, since its last norm is no part of what it calls the encoder. */
+const hd_stack_names hd_stack_vit = {.layers = "encoder.layer",
+                                     .self = "attention",
+                                     .query = "attention.query",
+                                     .key = "attention.key",
+                                     .value = "attention.value",
+                                     .out = "output.dense",
+                                     .norm = {"layernorm_before", NULL, "layernorm_after"},
+                                     .in = "intermediate.dense",
+                                     .back = "output.dense",
+                                     .last = "layernorm"};
+
 /* The sublayers of a T5 are numbered. */
 #define T5_NAMES(feed_forward)                                                                  \
     {                                                                                           \
@@ -103,6 +115,7 @@ static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name
                                             .heads = o->heads,
                                             .kv_heads = o->kv_heads,
                                             .no_bias = o->plain || o->unbiased,
+                                            .no_qkv_bias = o->unbiased_qkv,
                                             .dropout = o->attention_dropout,
                                             .init = init_of(o),
                                             .name = name,

@@ -22,7 +22,7 @@ typedef struct hd_stack_names {
 } hd_stack_names;
 
 extern const hd_stack_names hd_stack_marian, hd_stack_bert, hd_stack_gpt2, hd_stack_t5_encoder,
-    hd_stack_t5_decoder;
+    hd_stack_t5_decoder, hd_stack_vit;
 
 /* Numbers that are added to scores by how far the key is from the query: one for each head and bucket of
    distances. All layers of a stack share them. */
@@ -39,6 +39,7 @@ typedef struct hd_stack_opt {
     bool pre_norm;
     bool plain;           /* as in the lectures: no bias in attention, no gain and bias in norms */
     bool unbiased;        /* no bias anywhere */
+    bool unbiased_qkv;    /* no bias of queries, keys and values */
     bool rms;             /* norms by the root of the mean square, with a gain alone */
     bool unscaled_scores; /* not divided by sqrt(columns of a head) */
     bool gated;           /* the feed-forward layer has a gate */

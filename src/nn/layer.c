@@ -52,7 +52,7 @@ static void make_parts(hd_mha *m, hd_params *p, const hd_mha_opt *o, size_t q, s
     m->q = hd_param_view(p, m->qkv, 0, q), m->kv = hd_param_view(p, m->qkv, q, 2 * k);
     m->qk = hd_param_view(p, m->qkv, 0, q + k), m->k = hd_param_view(p, m->qkv, q, k);
     m->v = hd_param_view(p, m->qkv, q + k, k);
-    if (o->no_bias) return;
+    if (o->no_bias || o->no_qkv_bias) return;
     m->qkv_bias = hd_param_hidden(p, q + 2 * k, 0, zero);
     for (int i = 0; i < 3; i++)
         hd_param_part(p, m->qkv_bias, at[i], rows[i], zero, "%s.%s.bias", o->name, names[i]);

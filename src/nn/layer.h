@@ -45,9 +45,9 @@ typedef struct hd_mha {
 } hd_mha;
 
 typedef struct hd_mha_opt {
-    size_t width, head_width; /* head_width 0: width / heads */
-    int heads, kv_heads;      /* kv_heads 0: as heads */
-    bool no_bias;
+    size_t width, head_width;  /* head_width 0: width / heads */
+    int heads, kv_heads;       /* kv_heads 0: as heads */
+    bool no_bias, no_qkv_bias; /* anywhere; of q, k and v where files have three tensors */
     float dropout;
     hd_init init;
     const char *name, *query, *key, *value, *out; /* "model.encoder.layers.0.self_attn", "q_proj", ... */

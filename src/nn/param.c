@@ -101,6 +101,13 @@ hd_param *hd_param_alias(hd_params *p, hd_param *of, const char *format, ...)
     return one;
 }
 
+void hd_param_shape(hd_param *one, int rank, const size_t *shape)
+{
+    if (!one) return;
+    one->rank = rank;
+    memcpy(one->shape, shape, (size_t)rank * sizeof *shape);
+}
+
 hd_param *hd_params_find(const hd_params *p, const char *name)
 {
     for (size_t i = 0; i < p->count; i++)

@@ -35,8 +35,10 @@ typedef struct hd_param {
     bool trainable, decay, transposed; /* transposed: files hold [in, out] */
     bool optional;                     /* optional in files: zeros if missing */
     bool fresh;                        /* not read from files: it stays unchanged */
-    int group;                         /* learning-rate group */
-    size_t at;                         /* in the flat buffers */
+    int rank;                          /* in files, where it is not that of t (hd_param_shape); else 0 */
+    size_t shape[HD_RANK];
+    int group; /* learning-rate group */
+    size_t at; /* in the flat buffers */
 } hd_param;
 
 enum { HD_PARAM_GROUPS = 8 };
@@ -77,6 +79,9 @@ hd_param *hd_param_part(hd_params *p, hd_param *whole, size_t row, size_t rows, 
 hd_param *hd_param_view(hd_params *p, hd_param *whole, size_t row, size_t rows);
 hd_param *hd_param_alias(hd_params *p, hd_param *of, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The shape that it has in files, of as many numbers in the same order: [out, channels, height, width] of a
+   convolution, whose t is [out, channels * height * width]. Accepts NULL. */
+void hd_param_shape(hd_param *one, int rank, const size_t *shape);
 hd_param *hd_params_find(const hd_params *p, const char *name);
 
 /* Glob patterns of names that are frozen in training; borrowed. */

@@ -80,6 +80,7 @@ static void turn(hd_team *team, moving m)
 /* The shape in the file: swapped for transposed ones. */
 static hd_tensor file_shape(const hd_param *one, hd_real *data)
 {
+    if (one->rank) return hd_shaped(data, HD_REAL, one->rank, one->shape);
     size_t shape[2] = {one->t.shape[0], one->t.rank == 2 ? one->t.shape[1] : 0};
     if (one->transposed) shape[0] = one->t.shape[1], shape[1] = one->t.shape[0];
     return hd_shaped(data, HD_REAL, one->t.rank, shape);

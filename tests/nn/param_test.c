@@ -513,6 +513,37 @@ static void large_tensors_of_every_float_type_find_their_places(void **state)
     }
 }
 
+static void a_file_may_have_another_shape(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_params p;
+    hd_backend *b = backend_of("cpu", 1);
+    const size_t conv[] = {4, 3, 2, 2}, lead[] = {1, 1, 5};
+    hd_params_init(&p, b);
+    hd_param *w = hd_param_add(&p, 4, 12, (hd_init){HD_INIT_NORMAL, 1, 0}, "conv");
+    hd_param *v = hd_param_add(&p, 1, 5, (hd_init){HD_INIT_NORMAL, 1, 0}, "lead");
+    hd_param_shape(w, 4, conv), hd_param_shape(v, 3, lead);
+    if (hd_params_ready(&p, false, &err) || hd_params_draw(&p, 3, &err)) fail_msg("%s", err.text);
+    hd_real kept[48];
+    memcpy(kept, w->t.data, sizeof kept);
+    if (hd_params_save(&p, path, NULL, 0, &err)) fail_msg("%s", err.text);
+    hd_safetensors *s = open_file(path);
+    const hd_entry *e = hd_safetensors_find(s, "conv");
+    assert_int_equal(e->rank, 4);
+    assert_memory_equal(e->shape, conv, sizeof conv);
+    assert_int_equal(hd_safetensors_find(s, "lead")->rank, 3);
+    memset(w->t.data, 0, sizeof kept);
+    if (hd_params_load(&p, s, &err)) fail_msg("%s", err.text);
+    assert_memory_equal(w->t.data, kept, sizeof kept);
+    hd_param_shape(w, 4, (const size_t[]){4, 2, 3, 2});
+    assert_int_equal(hd_params_load(&p, s, &err), HD_ESHAPE);
+    assert_non_null(strstr(err.text, "[4,3,2,2], [4,2,3,2] is wanted"));
+    hd_safetensors_free(s);
+    hd_params_release(&p);
+    hd_backend_free(b);
+}
+
 /* Of the weights there is one copy, the model's: the file's pages go as they are read, and what is turned is
  * turned a tensor at a time. */
 static void loading_and_saving_take_the_memory_of_one_tensor_more(void **state)
@@ -877,6 +908,7 @@ int main(void)
         cmocka_unit_test(a_file_that_lacks_a_tensor_or_has_another_shape_is_refused_by_name),
         cmocka_unit_test(tensors_that_the_model_does_not_know_are_ignored),
         cmocka_unit_test(large_tensors_of_every_float_type_find_their_places),
+        cmocka_unit_test(a_file_may_have_another_shape),
         cmocka_unit_test(loading_and_saving_take_the_memory_of_one_tensor_more),
         cmocka_unit_test(weights_that_are_no_numbers_are_refused_by_name),
         cmocka_unit_test(a_file_that_cannot_be_written_is_an_error),
