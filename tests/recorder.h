@@ -21,6 +21,7 @@
 #define RECORDED_scatter              T(y) T(x)
 #define RECORDED_append               T(y) T(x) S(from)
 #define RECORDED_fold                 T(y) T(x) S(to) S(from)
+#define RECORDED_sine                 T(y) T(x) T(dx) T(dy)
 #define RECORDED_norm                 T(y) T(sum) T(stat) T(x) T(branch) T(gain) T(bias) S(draw.seg)
 #define RECORDED_norm_back \
     T(dx) T(dbranch) T(dgain) T(dbias) T(dy) T(dsum) T(sum) T(stat) T(gain) S(draw.seg)

@@ -25,6 +25,7 @@
     X(scatter)              \
     X(append)               \
     X(fold)                 \
+    X(sine)                 \
     X(norm)                 \
     X(norm_back)            \
     X(softmax)              \
@@ -140,6 +141,14 @@ typedef struct hd_fold_args {
     int k;
     bool back; /* y is read, x is added to */
 } hd_fold_args;
+
+/* The sine code of numbers x [rows, A] in hd_real, which come in pairs x, y: that of y goes first. n columns
+   for each number, the sine and the cosine of x * scale / temperature^(2k/n) beside each other. Backward with
+   dx [rows, A]: dx += of dy. */
+typedef struct hd_sine_args {
+    const hd_tensor *y, *x, *dx, *dy; /* y, or dx and dy */
+    float scale, temperature;
+} hd_sine_args;
 
 /* sum = x + dropout(branch); y = norm(sum) * gain + bias. stat: [rows,2] mean (0 for rms) and 1/sd. branch,
  * sum, gain, bias may be NULL. */

@@ -61,6 +61,10 @@ hd_tensor *hd_norm(hd_run *r, hd_tensor *x, hd_tensor *gain, hd_tensor *bias, co
 hd_tensor *hd_norm_residual(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tensor *gain, hd_tensor *bias,
                             const hd_norm_opt *opt, hd_tensor **sum);
 
+/* sine.c: the code of positions [R, A] as DETR has it, `each` columns for a number: sines and cosines of
+   x * scale / temperature^(2k/each) in turn. Numbers come in pairs x, y, and the code of y goes first. */
+hd_tensor *hd_sine(hd_run *r, hd_tensor *x, size_t each, float scale, float temperature);
+
 /* softmax.c */
 hd_tensor *hd_softmax(hd_run *r, hd_tensor *x);
 hd_tensor *hd_log_softmax(hd_run *r, hd_tensor *x);
