@@ -43,6 +43,9 @@ uint32_t hd_rng_below(hd_rng *r, uint32_t n); /* uniform in [0, n), n > 0, witho
 double hd_rng_unit(hd_rng *r);                /* uniform in [0, 1), 53 bits */
 double hd_rng_normal(hd_rng *r);              /* standard normal (Box-Muller, two draws a call) */
 
+/* The row of a draw that is one for all rows of an item: no item has so many. */
+#define HD_RNG_WHOLE 0xFFFFFFFFu
+
 /* Row key for per-element decisions (dropout); see hd_rng_mix. */
 HD_BOTH static inline uint64_t hd_rng_row_key(uint64_t seed, uint32_t step, uint32_t op, uint32_t item,
                                               uint32_t row)

@@ -218,7 +218,7 @@ typedef struct layer_call { /* a block as hd_recompute sees it; pre-norm streams
     const hd_seg *seg, *memory_seg;
     hd_mask mask;
     bool pre, placed;
-    float dropout;
+    float dropout, drop_path;
     hd_places places; /* their tensors are inputs */
 } layer_call;
 
@@ -227,8 +227,11 @@ static hd_tensor *run_layer(hd_run *r, const void *context, hd_tensor *const *in
     const layer_call *c = context;
     hd_places places = c->places;
     if (c->placed) places.query = in[2], places.memory = in[3];
-    hd_stream s = {
-        .x = {in[0], c->seg}, .pre = c->pre, .dropout = c->dropout, .places = c->placed ? &places : NULL};
+    hd_stream s = {.x = {in[0], c->seg},
+                   .pre = c->pre,
+                   .dropout = c->dropout,
+                   .drop_path = c->drop_path,
+                   .places = c->placed ? &places : NULL};
     hd_block_of(r, c->block, &s, (hd_rows){in[1], c->memory_seg}, c->mask, NULL, NULL);
     return hd_stream_end(r, &s, NULL).t;
 }
@@ -244,7 +247,8 @@ static void run_block(hd_run *r, const hd_stack *k, const hd_block *b, hd_stream
     const hd_places places = s->places ? *s->places : (hd_places){0};
     layer_call *c = hd_host_take(r, sizeof *c);
     if (!c) return;
-    *c = (layer_call){b, s->x.seg, memory.seg, mask, s->pre, s->places != NULL, s->dropout, places};
+    *c = (layer_call){b,          s->x.seg,     memory.seg, mask, s->pre, s->places != NULL,
+                      s->dropout, s->drop_path, places};
     s->x.t =
         hd_recompute(r, run_layer, c, (hd_tensor *const[]){s->x.t, memory.t, places.query, places.memory},
                      s->places ? 4 : 2);
@@ -268,6 +272,7 @@ static hd_rows run_blocks(hd_run *r, const hd_stack *k, int first, int end, hd_s
     s.pre = k->opt.pre_norm, s.dropout = k->opt.dropout;
     for (int l = first; l < end; l++) {
         hd_probe_enter(r, "%d", l);
+        s.drop_path = l ? k->opt.drop_path * (float)l / (float)(k->opt.layers - 1) : 0;
         run_block(r, k, &k->block[l], &s, memory, slot ? slot + layer_slots(k) * l : NULL);
         hd_probe_leave(r);
     }

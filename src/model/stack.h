@@ -49,10 +49,11 @@ typedef struct hd_stack_opt {
     float eps;
     hd_unary act;
     float dropout, attention_dropout, inner_dropout; /* of branches; of weights; of the hidden layer */
-    bool recompute;                                  /* keep no activations inside blocks */
-    hd_init init;                                    /* of weights; zeros: Xavier's */
-    const char *name;                                /* "model.encoder" or "", borrowed for the making */
-    const hd_stack_names *names;                     /* NULL: MarianMT's */
+    float drop_path;  /* stochastic depth: rate of the last layer's branches, linear from 0 of the first */
+    bool recompute;   /* keep no activations inside blocks */
+    hd_init init;     /* of weights; zeros: Xavier's */
+    const char *name; /* "model.encoder" or "", borrowed for the making */
+    const hd_stack_names *names; /* NULL: MarianMT's */
 } hd_stack_opt;
 
 typedef struct hd_stack {

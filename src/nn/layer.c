@@ -181,7 +181,8 @@ hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n)
         hd_probe_offer(r, "norm", x.t, x.seg);
         return x;
     }
-    hd_norm_opt o = {.eps = n->eps, .rms = n->rms, .dropout = s->dropout, .seg = s->x.seg};
+    hd_norm_opt o = {
+        .eps = n->eps, .rms = n->rms, .dropout = s->dropout, .drop_path = s->late, .seg = s->x.seg};
     hd_tensor *sum, *y = hd_norm_residual(r, s->x.t, s->pending, value(n->gain), value(n->bias), &o, &sum);
     s->x.t = sum;
     s->pending = NULL;
@@ -191,10 +192,11 @@ hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n)
 void hd_stream_out(hd_run *r, hd_stream *s, const hd_norm_layer *n, hd_rows branch)
 {
     if (s->pre) {
-        s->pending = branch.t;
+        s->pending = branch.t, s->late = s->drop_path;
         return;
     }
-    hd_norm_opt o = {.eps = n->eps, .rms = n->rms, .dropout = s->dropout, .seg = s->x.seg};
+    hd_norm_opt o = {
+        .eps = n->eps, .rms = n->rms, .dropout = s->dropout, .drop_path = s->drop_path, .seg = s->x.seg};
     s->x.t = hd_norm_residual(r, s->x.t, branch.t, value(n->gain), value(n->bias), &o, NULL);
     hd_probe_offer(r, "norm", s->x.t, s->x.seg);
 }
@@ -206,7 +208,7 @@ hd_rows hd_stream_end(hd_run *r, hd_stream *s, const hd_norm_layer *last)
     if (s->pending) {
         /* through a norm whose output is not used: its sum has the same bits as in a stack that is not cut
            here; dropout and add would round twice */
-        hd_norm_opt o = {.eps = 1, .dropout = s->dropout, .seg = s->x.seg};
+        hd_norm_opt o = {.eps = 1, .dropout = s->dropout, .drop_path = s->late, .seg = s->x.seg};
         hd_norm_residual(r, s->x.t, s->pending, NULL, NULL, &o, &s->x.t);
     }
     s->pending = NULL;

@@ -87,6 +87,7 @@ typedef struct hd_stream {
     hd_tensor *pending; /* pre-norm: branch not yet added */
     bool pre;
     float dropout;           /* of branches */
+    float drop_path, late;   /* their stochastic depth; that of the pending one */
     const hd_places *places; /* of attention; NULL: none */
 } hd_stream;
 

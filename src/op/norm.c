@@ -47,14 +47,22 @@ static void offer(hd_run *r, hd_tensor *sum, const hd_tensor *stat, const hd_nor
     hd_probe_offer(r, "inverse_sd", &inverse, o->seg);
 }
 
+static hd_draw branch_draw(hd_run *r, const hd_norm_opt *o)
+{
+    hd_draw d = hd_draw_next(r, o->drop_path > 0 ? o->drop_path : o->dropout, o->seg);
+    d.whole = o->drop_path > 0;
+    return d;
+}
+
 static hd_tensor *normed(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tensor *gain, hd_tensor *bias,
                          const hd_norm_opt *o, hd_tensor **stream)
 {
     if (!fits(r, x, gain, "gain") || !fits(r, x, bias, "bias") || !hd_seg_fits(r, "norm", x, o->seg, true))
         return NULL;
-    if (!(o->dropout >= 0 && o->dropout < 1))
-        return hd_fail(r, HD_EARG, "norm: dropout %g is not in [0, 1)", (double)o->dropout);
-    opt kept = {o->rms, branch ? hd_draw_next(r, o->dropout, o->seg) : (hd_draw){0}};
+    if (!(o->dropout >= 0 && o->dropout < 1) || !(o->drop_path >= 0 && o->drop_path < 1))
+        return hd_fail(r, HD_EARG, "norm: dropout %g is not in [0, 1)",
+                       (double)(o->drop_path > 0 ? o->drop_path : o->dropout));
+    opt kept = {o->rms, branch ? branch_draw(r, o) : (hd_draw){0}};
     bool keep_sum = branch && (r->taping || stream || r->probe);
     hd_tensor *sum = keep_sum ? hd_like(r, x) : NULL;
     hd_tensor *y = hd_like(r, x), *stat = r->taping || r->probe ? hd_new_reals(r, hd_rows_of(x), 2) : NULL;
@@ -80,5 +88,7 @@ hd_tensor *hd_norm_residual(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tenso
     if (hd_rows_of(x) != hd_rows_of(branch) || hd_cols_of(x) != hd_cols_of(branch))
         return hd_fail(r, HD_ESHAPE, "norm_residual: x is %zu x %zu, branch %zu x %zu", hd_rows_of(x),
                        hd_cols_of(x), hd_rows_of(branch), hd_cols_of(branch));
-    return normed(r, x, branch, gain, bias, o, sum);
+    if (o->drop_path > 0)
+        branch = hd_dropout(r, branch, o->dropout, o->seg); /* then the fused draw is the item's */
+    return branch ? normed(r, x, branch, gain, bias, o, sum) : NULL;
 }

@@ -52,6 +52,7 @@ typedef struct hd_norm_opt {
     float eps;
     bool rms;
     float dropout;     /* on the branch */
+    float drop_path;   /* stochastic depth: the branch of a whole item is dropped with this probability */
     const hd_seg *seg; /* of the rows, for its draws */
 } hd_norm_opt;
 /* norm(x) * gain + bias; gain and bias [C] or NULL */

@@ -193,12 +193,13 @@ static void dropout(void **state)
     pair *p = pair_of(state);
     const float shares[] = {0, 0.1f, 0.5f, 0.999f};
     EACH_SIZE(p, i)
-    for (int how = 0; how < 16; how++) {
-        float share = shares[how / 4];
+    for (int how = 0; how < 32; how++) {
+        float share = shares[how / 4 % 4];
         bool add = how & 1, same = !add && i % 2;
         int32_t third = (int32_t)sizes[i].rows / 3,
                 len[] = {third, 0, (int32_t)sizes[i].rows - 2 * third, third};
         begin_case(p, "dropout %zux%zu how %d", sizes[i].rows, sizes[i].cols, how);
+        p->whole = how >= 16;
         twin_seg *seg = how & 2 ? seg_from(p, len, 4, (i & 1 ? KEYS : 0) | (i & 2 ? FILL : 0) | GAPS) : NULL;
         size_t m = seg ? seg->rows : sizes[i].rows, n = sizes[i].cols;
         twin *x = twin_normal(p, "x", m, n, ACT, 1), *y = same ? x : twin_result(p, "y", m, n, ACT, add);

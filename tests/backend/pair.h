@@ -42,6 +42,7 @@ typedef struct pair {
         int side; /* 2: host */
     } block[MOST_BLOCKS];
     size_t blocks;
+    bool whole;  /* draws are one for each item */
     bool broken; /* a kernel of this case failed, or it is left out: nothing to compare */
     unsigned cases;
     int faults, compared;
@@ -128,6 +129,7 @@ __attribute__((format(printf, 2, 3))) static void begin_case(pair *p, const char
 {
     static const char *const layouts[] = {"dense", "eights", "odd"};
     pair_drop(p);
+    p->whole = false;
     p->broken = case_left_out(p->cases++);
     int n = snprintf(p->label, sizeof p->label, "%s %s ", p->bf16 ? "bf16" : "f32", layouts[p->layout]);
     va_list args;
@@ -479,10 +481,11 @@ static void narrow(pair *p)
 
 /* Runs a kernel on both sides; its arguments see `side`, and ON(t) is the image of t there, or NULL. */
 #define ON(t) ((t) ? &(t)->on[side] : NULL)
-#define DRAW(p_, share, segments)                                                                          \
-    (hd_draw)                                                                                              \
-    {                                                                                                      \
-        .step = (p_)->step[side], .op = 11, .p = (share), .seg = (segments) ? &(segments)->on[side] : NULL \
+#define DRAW(p_, share, segments)                                               \
+    (hd_draw)                                                                   \
+    {                                                                           \
+        .step = (p_)->step[side], .op = 11, .p = (share), .whole = (p_)->whole, \
+        .seg = (segments) ? &(segments)->on[side] : NULL                        \
     }
 #define RUN_ON(p_, side_, kernel_, ...)                                                                      \
     do {                                                                                                     \

@@ -120,6 +120,48 @@ static void a_mask_follows_the_item_not_its_place(void **state)
     hd_backend_free(b);
 }
 
+/* Stochastic depth: of each item the branch is there, and scaled, or not. The draw follows the item. */
+static void a_path_is_dropped_for_whole_items(void **state)
+{
+    (void)state;
+    enum { ITEMS = 4000, WIDE = 5 };
+    hd_backend *b = backend_of("cpu", 2);
+    hd_run r = run_on(b);
+    static int32_t len[ITEMS], key[ITEMS];
+    hd_real *m[2];
+    for (int turn = 0; turn < 2; turn++) {
+        size_t rows = 0;
+        for (int i = 0; i < ITEMS; i++) {
+            key[i] = turn ? ITEMS - 1 - i : i; /* the same items, in the other order */
+            len[i] = key[i] % 3 + 1, rows += (size_t)len[i];
+        }
+        hd_run_begin(&r, HD_TRAIN);
+        hd_tensor *zero = hd_scale(&r, hd_ones(&r, rows, WIDE), 0), *sum = NULL;
+        hd_norm_opt o = {.eps = 1, .drop_path = 0.25f, .seg = hd_seg_of(&r, len, ITEMS, key)};
+        hd_norm_residual(&r, zero, hd_ones(&r, rows, WIDE), NULL, NULL, &o, &sum);
+        m[turn] = host_copy(&r, sum);
+        if (turn) continue;
+        size_t at = 0, kept = 0;
+        for (int i = 0; i < ITEMS; at += (size_t)len[i] * WIDE, i++) {
+            assert_true(m[0][at] == 0 || fabs((double)m[0][at] - 4.0 / 3) < 1e-4);
+            for (size_t k = 0; k < (size_t)len[i] * WIDE; k++) assert_true(m[0][at + k] == m[0][at]);
+            kept += m[0][at] != 0;
+        }
+        assert_true(fabs((double)kept / ITEMS - 0.75) < 4 * sqrt(0.25 * 0.75 / ITEMS));
+    }
+    size_t at = 0, back = 0;
+    for (int i = 0; i < ITEMS; i++) back += (size_t)len[i] * WIDE;
+    for (int i = 0; i < ITEMS; i++) { /* len is that of the second turn */
+        int32_t n = i % 3 + 1;
+        back -= (size_t)n * WIDE;
+        assert_true(m[0][at] == m[1][back]);
+        at += (size_t)n * WIDE;
+    }
+    free(m[0]), free(m[1]);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +170,7 @@ int main(void)
         cmocka_unit_test(nothing_is_dropped_outside_training),
         cmocka_unit_test(seed_step_and_op_each_change_the_mask),
         cmocka_unit_test(a_mask_follows_the_item_not_its_place),
+        cmocka_unit_test(a_path_is_dropped_for_whole_items),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 typedef enum used { NORM_ONLY, BOTH, SUM_ONLY } used;
 
 typedef struct shape {
-    float eps, dropout;
+    float eps, dropout, drop_path;
     bool rms, gain, bias, segments;
     used used;
 } shape;
@@ -16,6 +16,7 @@ static hd_norm_opt options(hd_run *r, const shape *s)
     return (hd_norm_opt){.eps = s->eps,
                          .rms = s->rms,
                          .dropout = s->dropout,
+                         .drop_path = s->drop_path,
                          .seg = s->segments ? hd_seg_of(r, len, 3, key) : NULL};
 }
 
@@ -94,6 +95,13 @@ static const gradient_case cases[] = {
          SHAPE(.eps = 1e-5f, .used = SUM_ONLY)),
     CASE("norm residual dropout, only sum used", norm_residual, LEAVES_OF(X, B),
          SHAPE(.eps = 1e-5f, .dropout = 0.4f, .segments = true, .used = SUM_ONLY)),
+    CASE("norm residual drop path", norm_residual, LEAVES_OF(X, B, GAIN, BIAS),
+         SHAPE(.eps = 1e-5f, .drop_path = 0.4f, .gain = true, .bias = true, .segments = true, .used = BOTH)),
+    CASE("norm residual drop path and dropout", norm_residual, LEAVES_OF(X, B, GAIN, BIAS),
+         SHAPE(.eps = 1e-5f, .dropout = 0.3f, .drop_path = 0.4f, .gain = true, .bias = true,
+               .segments = true)),
+    CASE("norm residual drop path, only sum used", norm_residual, LEAVES_OF(X, B),
+         SHAPE(.eps = 1e-5f, .drop_path = 0.4f, .segments = true, .used = SUM_ONLY)),
     CASE("rms residual dropout", norm_residual, LEAVES_OF(X, B, GAIN),
          SHAPE(.eps = 1e-5f, .dropout = 0.4f, .rms = true, .gain = true)),
     CASE("rms residual dropout, sum used", norm_residual, LEAVES_OF(X, B, GAIN),

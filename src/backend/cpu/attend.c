@@ -107,7 +107,7 @@ static void weights_row(const hd_attend_args *g, const hd_head *h, hd_real *s, s
     for (size_t j = reach.lo; j < reach.hi; j += HD_MASK_RUN) {
         size_t run = reach.hi - j < HD_MASK_RUN ? reach.hi - j : HD_MASK_RUN;
         hd_real *w = s + j;
-        hd_mask_fill(mask, key, hd_head_draws(h) + j, run, hd_mask_rule_of(h->at->draw.p));
+        hd_mask_fill(mask, key, hd_head_draws(h) + j, run, hd_mask_rule_of(&h->at->draw));
         HD_COLUMNS(run, { S(w, L(w) * L(mask)); });
     }
 }

@@ -36,7 +36,7 @@ static double slope_row(const hd_head *h, hd_real *p, hd_real *dp, hd_reach r, s
     size_t n = r.hi - r.lo;
     hd_real gate = h->at->gate ? ((hd_real *)h->at->gate->data)[h->head] : 1, mask[HD_MASK_RUN];
     uint64_t key = h->at->draw.p > 0 ? hd_mask_key(&h->at->draw, h->qrow + a) : 0;
-    hd_mask_rule rule = hd_mask_rule_of(h->at->draw.p);
+    hd_mask_rule rule = hd_mask_rule_of(&h->at->draw);
     vec sum = hd_set(0), g = hd_set(gate);
     p += r.lo, dp += r.lo;
     for (size_t j = 0; h->at->draw.p > 0 && j < n; j += HD_MASK_RUN) {

@@ -58,7 +58,7 @@ static void unary_back_part(void *arg, size_t begin, size_t end, int worker)
 {
     const hd_unary_back_args *a = arg;
     size_t n = hd_cols_of(a->dx);
-    hd_mask_rule rule = hd_mask_rule_of(a->draw.p);
+    hd_mask_rule rule = hd_mask_rule_of(&a->draw);
     hd_real mask[HD_MASK_RUN], dropped[HD_MASK_RUN];
     (void)worker;
     for (size_t r = begin; r < end; r++) {
@@ -149,7 +149,7 @@ static void dropout_part(void *arg, size_t begin, size_t end, int worker)
 {
     const hd_dropout_args *a = arg;
     size_t n = hd_cols_of(a->y);
-    hd_mask_rule rule = hd_mask_rule_of(a->draw.p);
+    hd_mask_rule rule = hd_mask_rule_of(&a->draw);
     hd_real mask[HD_MASK_RUN];
     (void)worker;
     for (size_t r = begin; r < end; r++) {

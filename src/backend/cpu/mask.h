@@ -10,13 +10,14 @@
 typedef struct hd_mask_rule {
     uint32_t below; /* 16-bit draws below it are dropped: p is rounded to 1/65536 and the scale to match */
     hd_real scale;
+    bool whole; /* the item's one draw holds for all columns */
 } hd_mask_rule;
 
-INLINE hd_mask_rule hd_mask_rule_of(float p)
+INLINE hd_mask_rule hd_mask_rule_of(const hd_draw *d)
 {
-    uint32_t below = (uint32_t)(p * 65536.0f + 0.5f);
+    uint32_t below = (uint32_t)(d->p * 65536.0f + 0.5f);
     if (below > 65535) below = 65535;
-    return (hd_mask_rule){below, (hd_real)(65536.0 / (65536.0 - below))};
+    return (hd_mask_rule){below, (hd_real)(65536.0 / (65536.0 - below)), d->whole};
 }
 
 /* Key of row r: by its item's number in the corpus and its place in the item, where segments tell them. */
@@ -28,6 +29,7 @@ INLINE uint64_t hd_mask_key(const hd_draw *d, size_t r)
         item = (uint32_t)(d->seg->key && i >= 0 ? d->seg->key[i] : i);
         row = (uint32_t)d->seg->pos[r];
     }
+    if (d->whole) row = HD_RNG_WHOLE;
     return hd_rng_row_key(d->step->seed, d->step->number, d->op, item, row);
 }
 
@@ -36,6 +38,11 @@ INLINE void hd_mask_fill(hd_real *restrict m, uint64_t key, size_t from, size_t 
 {
     uint32_t pair = (uint32_t)(from / 2);
     size_t i = 0;
+    if (rule.whole) {
+        hd_real all = (hd_rng_mix(key, 0) & 0xFFFF) >= rule.below ? rule.scale : 0;
+        for (; i < n; i++) m[i] = all;
+        return;
+    }
     for (; i + 2 <= n; i += 2, pair++) {
         uint32_t h = hd_rng_mix(key, pair);
         m[i] = (h & 0xFFFF) >= rule.below ? rule.scale : 0;

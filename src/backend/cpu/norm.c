@@ -13,7 +13,7 @@ static void residual_row(hd_real *s, const hd_real *x, const hd_real *branch, si
         return;
     }
     hd_real mask[HD_MASK_RUN];
-    hd_mask_rule rule = hd_mask_rule_of(draw->p);
+    hd_mask_rule rule = hd_mask_rule_of(draw);
     uint64_t key = hd_mask_key(draw, r);
     for (size_t from = 0; from < n;
          from += HD_MASK_RUN, s += HD_MASK_RUN, x += HD_MASK_RUN, branch += HD_MASK_RUN) {
@@ -105,7 +105,7 @@ static void branch_row(const hd_norm_back_args *a, const hd_real *d, size_t r)
 {
     size_t n = hd_cols_of(a->sum);
     hd_real *to = hd_row(a->dbranch, r), mask[HD_MASK_RUN];
-    hd_mask_rule rule = hd_mask_rule_of(a->draw.p);
+    hd_mask_rule rule = hd_mask_rule_of(&a->draw);
     uint64_t key = a->draw.p > 0 ? hd_mask_key(&a->draw, r) : 0;
     for (size_t from = 0; from < n; from += HD_MASK_RUN, to += HD_MASK_RUN, d += HD_MASK_RUN) {
         size_t run = n - from < HD_MASK_RUN ? n - from : HD_MASK_RUN;

@@ -151,12 +151,13 @@ typedef struct draw_of {
     const int32_t *item, *pos, *key;
     uint32_t op, below; /* 16-bit draws below it are dropped */
     float scale;        /* of what is kept */
+    bool whole;         /* the item's one draw holds for all of it */
 } draw_of;
 
 static inline draw_of draw_make(const hd_draw *d)
 {
     draw_of m = {};
-    m.step = d->step, m.op = d->op;
+    m.step = d->step, m.op = d->op, m.whole = d->whole;
     m.below = (uint32_t)(d->p * 65536.0f + 0.5f);
     if (m.below > 65535) m.below = 65535;
     m.scale = (float)(65536.0 / (65536.0 - m.below));
@@ -172,18 +173,26 @@ DEVICE uint64_t draw_key(const draw_of &d, uint32_t r)
         item = (uint32_t)(d.key && i >= 0 ? d.key[i] : i);
         row = (uint32_t)d.pos[r];
     }
+    if (d.whole) row = HD_RNG_WHOLE;
     return hd_rng_row_key(d.step->seed, d.step->number, d.op, item, row);
 }
 
 /* 0 or scale for column c of the row with this key. */
 DEVICE float draw_mask(const draw_of &d, uint64_t key, uint32_t c)
 {
+    if (d.whole) c = 0;
     uint32_t h = hd_rng_mix(key, c / 2);
     return ((c & 1 ? h >> 16 : h & 0xFFFF) >= d.below) ? d.scale : 0.0f;
 }
 /* The same for columns c .. c+7, c even. */
 DEVICE void draw_mask8(float m[8], const draw_of &d, uint64_t key, uint32_t c)
 {
+    if (d.whole) {
+        float all = draw_mask(d, key, 0);
+#pragma unroll
+        for (int i = 0; i < 8; i++) m[i] = all;
+        return;
+    }
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         uint32_t h = hd_rng_mix(key, c / 2 + i);
