@@ -108,6 +108,8 @@ if(heed_without_cairo)
 endif()
 heed_offer(XZ "xz input through liblzma" liblzma)
 heed_offer(ZSTD "zstd input through libzstd" libzstd)
+heed_offer(PNG "PNG pictures through libpng" libpng>=1.6)
+heed_offer(JPEG "JPEG pictures through libjpeg-turbo" libjpeg)
 
 # CUDA. The sanitizers do without: their runtimes and the driver's do not share a process.
 set(HEED_CUDA AUTO CACHE STRING "NVIDIA GPUs through CUDA: AUTO, ON or OFF")

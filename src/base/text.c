@@ -2,8 +2,10 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <locale.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -63,6 +65,22 @@ void hd_text_print(hd_text *t, const char *format, ...)
 hd_status hd_text_status(const hd_text *t, hd_err *err)
 {
     return t->missed ? hd_err_nomem(err, t->missed) : HD_OK;
+}
+
+bool hd_real_of(const char *text, size_t size, double *value)
+{
+    char copy[64] = "", *end = copy;
+    const char *point = localeconv()->decimal_point;
+    bool plain = size > 0;
+    for (size_t i = 0; plain && i < size; i++) plain = memchr("+-.0123456789eE", text[i], 15);
+    if (plain && size + strlen(point) < sizeof copy) {
+        const char *dot = memchr(text, '.', size);
+        size_t whole = dot ? (size_t)(dot - text) : size;
+        snprintf(copy, sizeof copy, "%.*s%s%.*s", (int)whole, text, dot ? point : "",
+                 dot ? (int)(size - whole - 1) : 0, dot ? dot + 1 : "");
+        *value = strtod(copy, &end);
+    }
+    return end > copy && !*end;
 }
 
 const char *hd_grouped(uint64_t n, char buffer[32])

@@ -3,6 +3,7 @@
 #ifndef HD_BASE_TEXT_H
 #define HD_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,10 @@ void hd_text_add(hd_text *t, const char *bytes, size_t count);
 void hd_text_put(hd_text *t, const char *string);
 void hd_text_print(hd_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 hd_status hd_text_status(const hd_text *t, hd_err *err);
+
+/* Whether the bytes are a number, whatever the locale of the program around us: digits, a point, an
+   exponent. One that is too large is infinite. */
+bool hd_real_of(const char *text, size_t size, double *value);
 
 /* "12,345", in the buffer. */
 const char *hd_grouped(uint64_t n, char buffer[32]);

@@ -114,6 +114,31 @@ hd_status hd_vocab_forget(hd_vocab *v, uint64_t least, hd_err *err)
     return s;
 }
 
+static int by_name(const void *a, const void *b, void *context)
+{
+    const hd_vocab *v = context;
+    return strcmp(hd_vocab_piece(v, *(const int32_t *)a), hd_vocab_piece(v, *(const int32_t *)b));
+}
+
+hd_status hd_vocab_sort(hd_vocab *v, int32_t *place, hd_err *err)
+{
+    hd_vocab sorted = {0};
+    int32_t *order = hd_mem_array(v->count + 1, sizeof *order);
+    hd_status s = order ? HD_OK : hd_err_nomem(err, v->count * sizeof *order);
+    for (size_t i = 0; !s && i < v->count; i++) order[i] = (int32_t)i;
+    if (!s) qsort_r(order, v->count, sizeof *order, by_name, v);
+    for (size_t i = 0; !s && i < v->count; i++) {
+        size_t id = (size_t)order[i];
+        place[id] = (int32_t)i;
+        s = append(&sorted, v->bytes + v->begin[id], size_of(v, id), v->seen[id], err);
+    }
+    hd_vocab old = s ? sorted : *v;
+    if (!s) *v = sorted;
+    hd_vocab_release(&old);
+    hd_mem_free(order);
+    return s;
+}
+
 static int by_rank(const void *left, const void *right, void *context)
 {
     const hd_vocab *v = context;

@@ -21,6 +21,8 @@ void hd_vocab_release(hd_vocab *v);
 hd_status hd_vocab_add(hd_vocab *v, const char *piece, size_t size, hd_err *err); /* or counts it again */
 hd_status hd_vocab_forget(hd_vocab *v, uint64_t least, hd_err *err);              /* pieces seen less often */
 int32_t hd_vocab_find(const hd_vocab *v, const char *piece, size_t size);         /* -1: not found */
+/* In alphabetical order; the piece that had number i then has place[i]. */
+hd_status hd_vocab_sort(hd_vocab *v, int32_t *place, hd_err *err);
 const char *hd_vocab_piece(const hd_vocab *v, int32_t id);
 
 /* Into out (empty): the specials, then the pieces of v, the more often seen first and those seen equally

@@ -1,7 +1,6 @@
 /* Items with labels in files. Easy to get wrong: labels get their numbers in alphabetical order, whatever the
    order they are met in, so that the same data in other files makes the same model. */
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "base/file/folder.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "data/labels/labeled.h"
 
 static hd_labeled_reader reader_of(hd_labeled *into, hd_vocab *labels)
@@ -52,28 +52,17 @@ hd_status hd_labeled_name(hd_labeled_reader *r, hd_line label, hd_err *err)
     return s ? s : hd_labeled_mark(r->into, number, (double)NAN, err);
 }
 
-/* Whatever the locale of the program around us: digits, a point, an exponent. */
 hd_status hd_labeled_number(hd_labeled_reader *r, hd_line label, hd_err *err)
 {
     double value = 0;
-    char text[64] = "", *end = text;
-    const char *point = localeconv()->decimal_point;
-    bool plain = label.size > 0;
-    for (size_t i = 0; plain && i < label.size; i++) plain = memchr("+-.0123456789eE", label.text[i], 15);
-    if (plain && label.size + strlen(point) < sizeof text) {
-        const char *dot = memchr(label.text, '.', label.size);
-        size_t whole = dot ? (size_t)(dot - label.text) : label.size;
-        snprintf(text, sizeof text, "%.*s%s%.*s", (int)whole, label.text, dot ? point : "",
-                 dot ? (int)(label.size - whole - 1) : 0, dot ? dot + 1 : "");
-        value = strtod(text, &end);
-    }
-    bool number = end > text && !*end;
+    bool number = hd_real_of(label.text, label.size, &value);
     if (number && fabs(value) <= (double)FLT_MAX) return hd_labeled_mark(r->into, -1, value, err);
     if (number)
         return hd_err_set(err, HD_EFORMAT,
-                          "%s:%zu: the label %s is beyond what a 32-bit number can hold (%.3g): scale the "
+                          "%s:%zu: the label %.*s is beyond what a 32-bit number can hold (%.3g): scale the "
                           "labels down",
-                          hd_lines_name(r->lines), hd_lines_count(r->lines), text, (double)FLT_MAX);
+                          hd_lines_name(r->lines), hd_lines_count(r->lines), (int)label.size, label.text,
+                          (double)FLT_MAX);
     return hd_err_set(err, HD_EFORMAT, "%s:%zu: the label \"%.*s\" is no number", hd_lines_name(r->lines),
                       hd_lines_count(r->lines), (int)(label.size < 60 ? label.size : 60), label.text);
 }
@@ -95,32 +84,15 @@ static hd_status open_file(hd_labeled_reader *r, const char *path, hd_err *err)
     return hd_lines_open(&r->lines, path, &(hd_lines_opt){.utf8 = true}, err);
 }
 
-static int by_name(const void *a, const void *b, void *context)
-{
-    const hd_vocab *v = context;
-    return strcmp(hd_vocab_piece(v, *(const int32_t *)a), hd_vocab_piece(v, *(const int32_t *)b));
-}
-
 /* Labels in alphabetical order. */
 static hd_status sort_labels(hd_labeled_reader *r, hd_err *err)
 {
-    hd_vocab *old = r->labels, sorted = {0};
-    size_t n = old->count;
-    int32_t *order = hd_mem_array(2 * n + 1, sizeof *order), *place = order ? order + n : NULL;
-    hd_status s = order ? HD_OK : hd_err_nomem(err, 2 * n * sizeof *order);
-    for (size_t i = 0; !s && i < n; i++) order[i] = (int32_t)i;
-    if (!s) qsort_r(order, n, sizeof *order, by_name, old);
-    for (size_t i = 0; !s && i < n; i++) {
-        const char *name = hd_vocab_piece(old, order[i]);
-        place[order[i]] = (int32_t)i;
-        s = hd_vocab_add(&sorted, name, strlen(name), err);
-    }
+    size_t n = r->labels->count;
+    int32_t *place = hd_mem_array(n + 1, sizeof *place);
+    hd_status s = place ? hd_vocab_sort(r->labels, place, err) : hd_err_nomem(err, n * sizeof *place);
     for (size_t i = 0; !s && i < r->into->labels; i++)
         if (r->into->label[i] >= 0) r->into->label[i] = place[r->into->label[i]];
-    hd_vocab swapped = s ? sorted : *old;
-    if (!s) *old = sorted;
-    hd_vocab_release(&swapped);
-    hd_mem_free(order);
+    hd_mem_free(place);
     return s;
 }
 

@@ -1,0 +1,31 @@
+/* A format of pictures: how its files begin, and what reads them. Formats whose library this build lacks are
+   in the list all the same; their functions say what is missing. */
+#ifndef HD_DATA_IMAGE_CODEC_H
+#define HD_DATA_IMAGE_CODEC_H
+
+#include "data/image/image.h"
+
+/*     name, first bytes, name in messages */
+#define HD_CODEC_LIST(X)               \
+    X(png, "\x89PNG\r\n\x1a\n", "PNG") \
+    X(jpeg, "\xff\xd8\xff", "JPEG")
+
+typedef struct hd_codec_job {
+    const uint8_t *bytes;
+    size_t size;
+    const char *name; /* of the file */
+    bool header;      /* width, height and channels alone */
+    int side;         /* scale down, to no less than this on the shorter side; 0: never */
+} hd_codec_job;
+
+/* Fills out; after a failure out->pixel may be allocated, the caller releases it. */
+typedef hd_status hd_codec_decode(hd_image *out, const hd_codec_job *job, hd_err *err);
+
+#define X(name, magic, title) hd_codec_decode hd_codec_decode_##name;
+HD_CODEC_LIST(X)
+#undef X
+
+/* The limits of image.h, for sizes as a file claims them. */
+hd_status hd_image_check(uint64_t width, uint64_t height, const char *name, hd_err *err);
+
+#endif

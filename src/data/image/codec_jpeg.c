@@ -1,0 +1,151 @@
+/* JPEG through libjpeg-turbo, bit for bit as Pillow decodes it. Easy to get wrong: the library's own error
+   handler exits, and of damaged data it only warns; an error here is a longjmp, so whatever it may skip lives
+   in a struct. */
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+
+#include "base/mem.h"
+#include "data/image/codec.h"
+
+enum { SCANS_MOST = 500 }; /* a small file can ask for thousands of passes over the picture */
+
+typedef struct jpeg_work {
+    struct jpeg_decompress_struct jpeg;
+    struct jpeg_error_mgr error;
+    struct jpeg_progress_mgr progress;
+    jmp_buf back;
+    const hd_codec_job *job;
+    hd_image *out;
+    uint8_t *line; /* of CMYK, four bytes a pixel */
+    hd_status status;
+    hd_err *err;
+} jpeg_work;
+
+static void stop(jpeg_work *w, hd_status s, const char *why)
+{
+    w->status = s == HD_ENOMEM ? hd_err_nomem(w->err, 0)
+                               : hd_err_set(w->err, s, "%s: damaged JPEG: %s", w->job->name, why);
+    longjmp(w->back, 1);
+}
+
+static void on_error(j_common_ptr jpeg)
+{
+    jpeg_work *w = jpeg->client_data;
+    char why[JMSG_LENGTH_MAX];
+    w->error.format_message(jpeg, why);
+    stop(w, w->error.msg_code == JERR_OUT_OF_MEMORY ? HD_ENOMEM : HD_EFORMAT, why);
+}
+
+/* Damage. Of the other warnings pictures in the wild are full: bytes between markers, odd versions. */
+static const int damage[] = {JWRN_HIT_MARKER, JWRN_HUFF_BAD_CODE, JWRN_JPEG_EOF, JWRN_MUST_RESYNC,
+                             JWRN_ARITH_BAD_CODE};
+
+static void on_message(j_common_ptr jpeg, int level)
+{
+    jpeg_work *w = jpeg->client_data;
+    for (size_t i = 0; level < 0 && i < sizeof damage / sizeof *damage; i++)
+        if (w->error.msg_code == damage[i]) on_error(jpeg);
+}
+
+static void say_nothing(j_common_ptr jpeg)
+{
+    (void)jpeg;
+}
+
+static void on_progress(j_common_ptr jpeg)
+{
+    jpeg_work *w = jpeg->client_data;
+    if (w->jpeg.input_scan_number > SCANS_MOST) stop(w, HD_EFORMAT, "too many scans");
+}
+
+static void read_header(jpeg_work *w)
+{
+    j_decompress_ptr j = &w->jpeg;
+    jpeg_create_decompress(j);
+    w->progress.progress_monitor = on_progress;
+    j->progress = &w->progress;
+    jpeg_mem_src(j, w->job->bytes, w->job->size);
+    jpeg_read_header(j, TRUE);
+    w->status = hd_image_check(j->image_width, j->image_height, w->job->name, w->err);
+    if (w->status) return;
+    if (j->num_components != 1 && j->num_components != 3 && j->num_components != 4)
+        stop(w, HD_EFORMAT, "neither 1 nor 3 nor 4 channels");
+    j->out_color_space = j->num_components == 1 ? JCS_GRAYSCALE : j->num_components == 3 ? JCS_RGB : JCS_CMYK;
+    *w->out = (hd_image){.width = (int)j->image_width,
+                         .height = (int)j->image_height,
+                         .channels = j->num_components == 1 ? 1 : 3};
+}
+
+static void choose_scale(jpeg_work *w)
+{
+    int shorter = w->out->width < w->out->height ? w->out->width : w->out->height;
+    w->jpeg.scale_denom = 1;
+    while (w->job->side > 0 && w->jpeg.scale_denom < 8 &&
+           shorter / (2 * (int)w->jpeg.scale_denom) >= w->job->side)
+        w->jpeg.scale_denom *= 2;
+}
+
+/* As Pillow: the file holds the inverse of CMYK, whoever wrote it. */
+static void rgb_of_cmyk(uint8_t *to, const uint8_t *from, size_t pixels)
+{
+    for (size_t i = 0; i < pixels; i++) {
+        unsigned k = from[4 * i + 3];
+        for (size_t c = 0; c < 3; c++) {
+            unsigned product = (255u - from[4 * i + c]) * k + 128u;
+            product = (product + (product >> 8)) >> 8; /* divided by 255, rounded */
+            to[3 * i + c] = (uint8_t)(k - product);
+        }
+    }
+}
+
+static void read_rows(jpeg_work *w)
+{
+    j_decompress_ptr j = &w->jpeg;
+    choose_scale(w);
+    jpeg_start_decompress(j);
+    hd_image *im = w->out;
+    size_t width = j->output_width;
+    w->status = hd_image_make(im, (int)width, (int)j->output_height, im->channels, w->job->name, w->err);
+    if (!w->status && j->out_color_space == JCS_CMYK) {
+        w->line = hd_mem_new(4 * width);
+        if (!w->line) w->status = hd_err_nomem(w->err, 4 * width);
+    }
+    if (w->status) return;
+    while (j->output_scanline < j->output_height) {
+        uint8_t *row = im->pixel + j->output_scanline * width * (size_t)im->channels;
+        JSAMPROW to = w->line ? w->line : row;
+        jpeg_read_scanlines(j, &to, 1);
+        if (w->line) rgb_of_cmyk(row, w->line, width);
+    }
+    jpeg_finish_decompress(j);
+}
+
+static void read_all(jpeg_work *w)
+{
+    if (setjmp(w->back)) return;
+    read_header(w);
+    if (!w->status && !w->job->header) read_rows(w);
+}
+
+hd_status hd_codec_decode_jpeg(hd_image *out, const hd_codec_job *job, hd_err *err)
+{
+    jpeg_work *w = hd_mem_zero(sizeof *w);
+    if (!w) return hd_err_nomem(err, sizeof *w);
+    w->job = job, w->out = out, w->err = err;
+    w->jpeg.err = jpeg_std_error(&w->error);
+    w->jpeg.client_data = w;
+    w->error.error_exit = on_error;
+    w->error.emit_message = on_message;
+    w->error.output_message = say_nothing;
+    read_all(w);
+    jpeg_destroy_decompress(&w->jpeg);
+    hd_status s = w->status;
+    hd_mem_free(w->line);
+    hd_mem_free(w);
+    return s;
+}

@@ -1,0 +1,75 @@
+/* Sets of pictures in memory. */
+#include "data/image/set.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file/file.h"
+#include "base/file/folder.h"
+#include "base/mem.h"
+#include "data/image/set/build.h"
+
+void hd_image_set_release(hd_image_set *s)
+{
+    if (s->block && !--s->block->users) {
+        hd_mem_free(s->block->pixel);
+        hd_mem_free(s->block);
+    }
+    void *const all[] = {s->size,    s->label, s->first_box, s->box,  s->first_caption,
+                         s->caption, s->mark,  s->root,      s->text, s->place};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_mem_free(all[i]);
+    hd_vocab_release(&s->name);
+    *s = (hd_image_set){0};
+}
+
+static hd_status copy_place(const hd_image_set *s, size_t i, hd_image *out, hd_err *err)
+{
+    const hd_image_block *b = s->block;
+    hd_status status = hd_image_make(out, b->width, b->height, b->channels, s->root, err);
+    size_t bytes = hd_image_bytes(out);
+    if (!status) memcpy(out->pixel, b->pixel + s->place[i] * bytes, bytes);
+    return status;
+}
+
+hd_status hd_image_set_picture_scaled(const hd_image_set *s, size_t i, int side, hd_image *out, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_map map = {0};
+    const char *name = hd_image_set_name(s, i);
+    if (s->block) return copy_place(s, i, out, err);
+    *out = (hd_image){0};
+    hd_status status = name[0] == '/' ? HD_OK : hd_path(path, s->root, name, err);
+    if (!status) status = hd_map_open(&map, name[0] == '/' ? name : path, err);
+    if (!status)
+        status = hd_image_decode_scaled(out, map.data, map.size, side, name[0] == '/' ? name : path, err);
+    hd_map_close(&map);
+    return status;
+}
+
+hd_status hd_image_set_picture(const hd_image_set *s, size_t i, hd_image *out, hd_err *err)
+{
+    return hd_image_set_picture_scaled(s, i, 0, out, err);
+}
+
+/* FNV-1a */
+uint64_t hd_set_hash_bytes(uint64_t before, const void *bytes, size_t size)
+{
+    const uint8_t *b = bytes;
+    for (size_t i = 0; i < size; i++) before = (before ^ b[i]) * 0x100000001b3u;
+    return before;
+}
+
+void hd_set_hash(hd_image_set *s)
+{
+    uint64_t h = hd_set_hash_bytes(0xcbf29ce484222325u, &s->count, sizeof s->count);
+    h = hd_set_hash_bytes(h, s->mark, s->count * sizeof *s->mark);
+    h = hd_set_hash_bytes(h, s->size, 2 * s->count * sizeof *s->size);
+    if (s->label) h = hd_set_hash_bytes(h, s->label, s->count * sizeof *s->label);
+    if (s->box) {
+        h = hd_set_hash_bytes(h, s->first_box, (s->count + 1) * sizeof *s->first_box);
+        h = hd_set_hash_bytes(h, s->box, s->first_box[s->count] * sizeof *s->box);
+    }
+    for (size_t i = 0; s->caption && i < s->first_caption[s->count]; i++)
+        h = hd_set_hash_bytes(h, s->caption[i].text, s->caption[i].size + 1);
+    s->hash = h;
+}

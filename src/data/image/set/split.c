@@ -1,0 +1,146 @@
+/* A part of a set is held back. Easy to get wrong: of each label the same share goes, and which pictures does
+   not depend on their order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/image/set/build.h"
+
+typedef struct rank {
+    int32_t label;
+    uint64_t draw;
+    size_t item;
+} rank;
+
+static uint64_t mixed(uint64_t x) /* splitmix64 */
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static int by_draw(const void *left, const void *right)
+{
+    const rank *a = left, *b = right;
+    if (a->label != b->label) return a->label < b->label ? -1 : 1;
+    if (a->draw != b->draw) return a->draw < b->draw ? -1 : 1;
+    return (a->item > b->item) - (a->item < b->item);
+}
+
+/* Marks what moves: every so many of the pictures, label by label. */
+static hd_status choose(bool *moves, const hd_image_set *s, double fraction, uint64_t seed, hd_err *err)
+{
+    size_t moved = 0;
+    rank *r = hd_mem_array(s->count, sizeof *r);
+    if (!r) return hd_err_nomem(err, s->count * sizeof *r);
+    for (size_t i = 0; i < s->count; i++)
+        r[i] = (rank){s->label ? s->label[i] : 0, mixed(s->mark[i] ^ mixed(seed + 0x9e3779b97f4a7c15u)), i};
+    qsort(r, s->count, sizeof *r, by_draw);
+    for (size_t i = 0; i < s->count; i++) {
+        bool first = !i || r[i - 1].label != r[i].label,
+             last = i + 1 == s->count || r[i + 1].label != r[i].label;
+        if (first && last) continue; /* the only one of its label */
+        moves[r[i].item] = (size_t)((double)(i + 1) * fraction + 0.5) > (size_t)((double)i * fraction + 0.5);
+        moved += moves[r[i].item];
+    }
+    if (!moved) moves[r[0].item] = true;
+    if (moved == s->count) moves[r[0].item] = false;
+    hd_mem_free(r);
+    return HD_OK;
+}
+
+/* Room for the marked ones. */
+static hd_status make(hd_image_set *to, const hd_image_set *s, size_t count, size_t boxes, size_t captions,
+                      size_t bytes, hd_err *err)
+{
+    *to = (hd_image_set){.root = hd_mem_text(s->root), .block = s->block};
+    if (to->block) to->block->users++;
+    to->size = hd_mem_array(count, 2 * sizeof *to->size);
+    to->mark = hd_mem_array(count, sizeof *to->mark);
+    bool made = to->root && to->size && to->mark;
+    if (s->label) made = (to->label = hd_mem_array(count, sizeof *to->label)) && made;
+    if (s->place) made = (to->place = hd_mem_array(count, sizeof *to->place)) && made;
+    if (s->first_box) {
+        to->first_box = hd_mem_array(count + 1, sizeof *to->first_box);
+        to->box = hd_mem_array(boxes + 1, sizeof *to->box);
+        made = to->first_box && to->box && made;
+    }
+    if (s->first_caption) {
+        to->first_caption = hd_mem_array(count + 1, sizeof *to->first_caption);
+        to->caption = hd_mem_array(captions + 1, sizeof *to->caption);
+        to->text = hd_mem_new(bytes + 1);
+        made = to->first_caption && to->caption && to->text && made;
+    }
+    return made ? HD_OK : hd_err_nomem(err, count * sizeof *to->mark);
+}
+
+static void copy_captions(hd_image_set *to, size_t n, const hd_image_set *s, size_t i, size_t *used)
+{
+    size_t first = s->first_caption[i], count = s->first_caption[i + 1] - first, at = to->first_caption[n];
+    for (size_t k = 0; k < count; k++) {
+        hd_line c = s->caption[first + k];
+        to->caption[at + k] = (hd_line){to->text + *used, c.size};
+        memcpy(to->text + *used, c.text, c.size + 1);
+        *used += c.size + 1;
+    }
+    to->first_caption[n + 1] = at + count;
+}
+
+static hd_status copy_item(hd_image_set *to, const hd_image_set *s, size_t i, size_t *used, hd_err *err)
+{
+    size_t n = to->count++;
+    const char *name = hd_image_set_name(s, i);
+    memcpy(to->size + 2 * n, s->size + 2 * i, 2 * sizeof *to->size);
+    to->mark[n] = s->mark[i];
+    if (s->label) to->label[n] = s->label[i];
+    if (s->place) to->place[n] = s->place[i];
+    if (s->first_box) {
+        size_t count = s->first_box[i + 1] - s->first_box[i];
+        memcpy(to->box + to->first_box[n], s->box + s->first_box[i], count * sizeof *to->box);
+        to->first_box[n + 1] = to->first_box[n] + count;
+    }
+    if (s->first_caption) copy_captions(to, n, s, i, used);
+    return hd_vocab_add(&to->name, name, strlen(name), err);
+}
+
+static hd_status copy(hd_image_set *to, const hd_image_set *s, const bool *mark, bool value, hd_err *err)
+{
+    size_t count = 0, boxes = 0, captions = 0, bytes = 0, used = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (mark[i] != value) continue;
+        count++;
+        if (s->first_box) boxes += s->first_box[i + 1] - s->first_box[i];
+        for (size_t k = s->first_caption ? s->first_caption[i] : 0;
+             s->first_caption && k < s->first_caption[i + 1]; k++)
+            captions++, bytes += s->caption[k].size + 1;
+    }
+    hd_status status = make(to, s, count, boxes, captions, bytes, err);
+    for (size_t i = 0; !status && i < s->count; i++)
+        if (mark[i] == value) status = copy_item(to, s, i, &used, err);
+    if (!status) hd_set_hash(to);
+    return status;
+}
+
+hd_status hd_image_set_split(hd_image_set *s, double fraction, uint64_t seed, hd_image_set *out, hd_err *err)
+{
+    hd_image_set kept = {0}, gone = {0};
+    if (s->count < 2)
+        return hd_err_set(
+            err, HD_EARG,
+            "there is one picture alone, of which no part can be held back: give --valid a file");
+    bool *moves = hd_mem_array(s->count, sizeof *moves);
+    hd_status status = moves ? choose(moves, s, fraction, seed, err) : hd_err_nomem(err, s->count);
+    if (!status) status = copy(&kept, s, moves, false, err);
+    if (!status) status = copy(&gone, s, moves, true, err);
+    hd_mem_free(moves);
+    if (status) {
+        hd_image_set_release(&kept);
+        hd_image_set_release(&gone);
+        return status;
+    }
+    kept.skipped = s->skipped;
+    hd_image_set_release(s);
+    *s = kept;
+    *out = gone;
+    return HD_OK;
+}
