@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* The descriptions each kernel is handed: T a tensor, S segments, A attention. */
+/* The descriptions each kernel is handed: T a tensor, S segments, P pixels, A attention. */
 /* clang-format off */
 #define RECORDED_gemm                 T(y) T(a) T(b) T(bias) T(before) S(draw.seg)
 #define RECORDED_column_sum           T(y) T(x)
@@ -22,6 +22,13 @@
 #define RECORDED_append               T(y) T(x) S(from)
 #define RECORDED_fold                 T(y) T(x) S(to) S(from)
 #define RECORDED_sine                 T(y) T(x) T(dx) T(dy)
+#define RECORDED_transpose            T(y) T(x)
+#define RECORDED_regrid
+#define RECORDED_pixels               T(y) P(in) S(to)
+#define RECORDED_patches              T(y) T(x) S(to) S(from)
+#define RECORDED_patches_back         T(dx) T(dy) S(to) S(from)
+#define RECORDED_pool                 T(y) T(which) T(x) S(to) S(from)
+#define RECORDED_pool_back            T(dx) T(dy) T(which) S(to) S(from)
 #define RECORDED_norm                 T(y) T(sum) T(stat) T(x) T(branch) T(gain) T(bias) S(draw.seg)
 #define RECORDED_norm_back \
     T(dx) T(dbranch) T(dgain) T(dbias) T(dy) T(dsum) T(sum) T(stat) T(gain) S(draw.seg)
@@ -128,7 +135,7 @@ static const hd_seg *recorder_seg(recording *g, const hd_seg *s)
 {
     hd_seg *k = recorder_keep(g, s, sizeof *s);
     if (!k) return NULL;
-    k->host_len = NULL; /* not for kernels */
+    k->host_len = k->host_grid = NULL; /* not for kernels */
     recorder_add(g, RECORDER_BOUNDS, k);
     return k;
 }
@@ -149,6 +156,7 @@ static bool recorder_within(hd_backend *b, const hd_seg *s)
 
 #define T(f) k->f = recorder_tensor(g, k->f);
 #define S(f) k->f = recorder_seg(g, k->f);
+#define P(f) k->f = recorder_keep(g, k->f, sizeof *k->f);
 #define A(f) k->f = recorder_attention(g, k->f);
 static const hd_attention *recorder_attention(recording *g, const hd_attention *a)
 {
@@ -170,6 +178,7 @@ HD_KERNEL_LIST(X)
 #undef X
 #undef T
 #undef S
+#undef P
 #undef A
 
 static void recorder_copy(hd_backend *b, void *to, const void *from, size_t bytes)

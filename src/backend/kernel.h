@@ -9,6 +9,7 @@
 
 #include "backend/draw.h"
 #include "backend/function.h"
+#include "backend/grid.h"
 #include "base/status.h"
 #include "tensor/tensor.h"
 
@@ -26,6 +27,13 @@
     X(append)               \
     X(fold)                 \
     X(sine)                 \
+    X(transpose)            \
+    X(regrid)               \
+    X(pixels)               \
+    X(patches)              \
+    X(patches_back)         \
+    X(pool)                 \
+    X(pool_back)            \
     X(norm)                 \
     X(norm_back)            \
     X(softmax)              \

@@ -22,6 +22,9 @@ typedef struct hd_seg {
                             page[i * pages + j / HD_PAGE_ROWS]; NULL: rows lie one after the other.
                             Of a block all rows are there, also those of no item */
     size_t pages;
+    const int32_t *grid; /* [items, 2], backend memory: height and width of items whose rows are the cells of
+                            a grid, row by row, and lie one item behind the other; NULL: they are not */
+    const int32_t *host_grid;        /* the same in host memory */
     const struct hd_unrolled *steps; /* the same rows laid out step after step (nn/unroll.h), or NULL */
     size_t items, rows;              /* host-side upper bounds, as is `longest` */
     size_t longest;

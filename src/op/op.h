@@ -47,6 +47,27 @@ static inline hd_tensor *hd_embed(hd_run *r, hd_tensor *table, const int32_t *id
     return hd_gather(r, table, ids, count, scale);
 }
 
+/* grid/pixels.c: rows of p x p pixels, each in the order channel, row, column (that of a convolution's
+   weight), row by row over the picture; what is left at the right and the bottom is cut. p = 1: a row for
+   each pixel. The result has a grid and wants no gradient. */
+hd_rows hd_pixel_rows(hd_run *r, const hd_pixels *in, int p);
+
+/* grid/conv.c: x has a grid; w [out, C * height * width] in the order channel, row, column; bias [out] or
+   NULL. Height, then width; strides are at least 1. */
+typedef struct hd_conv_opt {
+    int kernel[2], stride[2], padding[2];
+    hd_unary act;
+} hd_conv_opt;
+hd_rows hd_conv(hd_run *r, hd_rows x, hd_tensor *w, hd_tensor *bias, const hd_conv_opt *opt);
+
+/* grid/pool.c: the maximum or the mean of the cells under a window; the mean counts padding as zeros. The
+   padding is at most half of the kernel. */
+typedef struct hd_pool_opt {
+    int kernel[2], stride[2], padding[2];
+    hd_grid_pool kind;
+} hd_pool_opt;
+hd_rows hd_pool_grid(hd_run *r, hd_rows x, const hd_pool_opt *opt);
+
 /* norm.c */
 typedef struct hd_norm_opt {
     float eps;

@@ -41,4 +41,13 @@ static inline uint64_t hd_shape_of(hd_bounds b, size_t live)
     return hd_shape_mix(hd_shape_mix(hd_shape_mix(b.items, b.rows), b.longest), live == b.rows);
 }
 
+/* The same for a batch of pictures, or of other grids: what windows give depends on all sizes ([items, 2] in
+   host memory). */
+static inline uint64_t hd_shape_of_sizes(const int32_t *size, size_t items)
+{
+    uint64_t shape = items;
+    for (size_t i = 0; i < 2 * items; i++) shape = hd_shape_mix(shape, (uint64_t)size[i]);
+    return shape;
+}
+
 #endif

@@ -88,6 +88,13 @@ hd_bounds hd_bounds_of(const hd_run *r, const int32_t *len, size_t items);
 hd_bounds hd_bounds_now(const hd_run *r, const int32_t *len, size_t items);
 hd_seg *hd_seg_within(hd_run *r, const int32_t *len, size_t items, const int32_t *key, hd_bounds bounds);
 
+/* Segments of height * width rows each, the cells of a grid; size [items, 2] in host memory. */
+hd_seg *hd_grid_of(hd_run *r, const int32_t *size, size_t items, const int32_t *key);
+hd_seg *hd_grid_within(hd_run *r, const int32_t *size, size_t items, const int32_t *key, hd_bounds bounds);
+/* The segments of a window's places on the grids of `from`; a failure names the op. Computed by the backend
+   from what it has, so that a captured step may do it. */
+hd_seg *hd_grid_under(hd_run *r, const char *op, const hd_seg *from, const hd_grid_window *window);
+
 /* Lengths of the segments in host memory; NULL on failure. Read back from the backend only if the segments
    do not have them. */
 const int32_t *hd_seg_lens(hd_run *r, const hd_seg *seg);
