@@ -1,9 +1,8 @@
 /* Pictures changed at random for training, and their boxes with them. All of it follows from the options and
-   the random numbers alone: the same draws give the same bytes. Pixels from outside a picture are zeros. */
+   a key: the seed of the random numbers. Pixels from outside a picture are zeros. */
 #ifndef HD_DATA_IMAGE_AUGMENT_H
 #define HD_DATA_IMAGE_AUGMENT_H
 
-#include "base/rng.h"
 #include "data/image/prepare.h"
 #include "data/image/set.h"
 
@@ -18,48 +17,23 @@ typedef struct hd_augment {
     float rotate;                /* by at most so many degrees either way */
     float color;                 /* brightness, contrast and saturation times 1 - color to 1 + color each */
     float hue;                   /* shifted by at most this share of the circle, up to 0.5 */
-    int random_ops;              /* so many operations of HD_RANDOM_OP_LIST, */
+    int random_ops;              /* so many operations of HD_RANDOM_OP_LIST (augment/random_op.h), */
     float magnitude;             /* each of this strength, up to 10 */
     float erase;                 /* how often a rectangle is filled with noise */
     float mixup, cutmix; /* alpha of the distribution of shares; with both, each in half of the cases */
 } hd_augment;
 
-/* X(name, may be negative: its sign is drawn): the operations of RandAugment. */
-#define HD_RANDOM_OP_LIST(X) \
-    X(identity, false)       \
-    X(autocontrast, false)   \
-    X(equalize, false)       \
-    X(rotate, true)          \
-    X(solarize, false)       \
-    X(color, true)           \
-    X(posterize, false)      \
-    X(contrast, true)        \
-    X(brightness, true)      \
-    X(sharpness, true)       \
-    X(shear_x, true)         \
-    X(shear_y, true)         \
-    X(translate_x, true)     \
-    X(translate_y, true)
-
-typedef enum hd_random_op {
-#define X(name, sign) HD_RANDOM_OP_##name,
-    HD_RANDOM_OP_LIST(X)
-#undef X
-        HD_RANDOM_OPS
-} hd_random_op;
-
 /* HD_EARG where an option is out of its range. */
 hd_status hd_augment_check(const hd_augment *a, hd_err *err);
 
-/* Replaces a picture as it was decoded by one as the model reads it (hd_image_prepared), changed at random;
-   a NULL: only prepared. The boxes (box NULL: none) are given in pixels of the one and become those of the
-   other, cut at its edges; of those whose center has left it, and there are *boxes less, nothing stays. The
-   picture is unchanged after a failure. */
-hd_status hd_augmented(hd_image *im, hd_box *box, size_t *boxes, const hd_augment *a,
-                       const hd_image_prepare *p, hd_rng rng, hd_err *err);
+/* The picture as the model reads it (hd_image_prepared), changed at random; a NULL: only prepared. The boxes
+   (box NULL: none) are given in pixels of `in` and become those of `out`, cut at its edges; those whose
+   center has left the picture are left out, so that *boxes may become less. */
+hd_status hd_augmented(hd_image *out, const hd_image *in, hd_box *box, size_t *boxes, const hd_augment *a,
+                       const hd_image_prepare *p, uint64_t key, hd_err *err);
 
 /* Mixes two pictures of the same size, each into the other: *share is what is left of each. Different sizes
    and options without it: nothing is mixed, *share is 1. */
-void hd_augment_mix(hd_image *a, hd_image *b, const hd_augment *opt, hd_rng rng, float *share);
+void hd_augment_mix(hd_image *a, hd_image *b, const hd_augment *opt, uint64_t key, float *share);
 
 #endif
