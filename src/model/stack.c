@@ -35,9 +35,11 @@ const hd_stack_names hd_stack_bert = {
 
 const hd_stack_names hd_stack_gpt2 = {.layers = "h",
                                       .self = "attn",
+                                      .cross = "crossattention",
+                                      .query = "q_attn",
                                       .joint = "c_attn",
                                       .out = "c_proj",
-                                      .norm = {"ln_1", NULL, "ln_2"},
+                                      .norm = {"ln_1", "ln_cross_attn", "ln_2"},
                                       .in = "mlp.c_fc",
                                       .back = "mlp.c_proj",
                                       .last = "ln_f",
@@ -107,7 +109,7 @@ static hd_norm_layer norm_at(hd_params *p, const hd_stack_opt *o, const char *na
                         name);
 }
 
-static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name)
+static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name, bool cross)
 {
     const hd_stack_names *n = names_of(o);
     hd_mha m = hd_mha_make(p, &(hd_mha_opt){.width = o->width,
@@ -124,6 +126,7 @@ static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name
                                             .value = n->value,
                                             .out = n->out,
                                             .joint = n->joint,
+                                            .cross = cross,
                                             .transposed = n->transposed});
     if (o->unscaled_scores) m.extra.scale = 1;
     return m;
@@ -153,11 +156,11 @@ static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int lay
     if (n->norm_first == (when)) b->norm[i] = norm_at(p, o, NAMED(n->norm[i]))
     b->has_cross = o->cross;
     NORM(0, true);
-    b->self = attention_at(p, o, NAMED(n->self));
+    b->self = attention_at(p, o, NAMED(n->self), false);
     NORM(0, false);
     if (o->cross) {
         NORM(1, true);
-        b->cross = attention_at(p, o, NAMED(n->cross));
+        b->cross = attention_at(p, o, NAMED(n->cross), true);
         NORM(1, false);
     }
     NORM(2, true);

@@ -11,7 +11,8 @@ typedef struct hd_stack_names {
     const char *layers;                    /* before the number */
     const char *self, *cross;              /* attention */
     const char *query, *key, *value, *out; /* of either */
-    const char *joint;                     /* query, key and value as one tensor; NULL: three */
+    const char *joint;                     /* query, key and value as one tensor, of cross-attention key and
+                                              value; NULL: three */
     const char *norm[3];                   /* of self, cross, feed-forward */
     const char *in, *back;                 /* of the feed-forward layer */
     const char *gated[2];                  /* of a gated one in place of `in`; NULL: there is none */

@@ -75,7 +75,11 @@ hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o)
     hd_mha m = {.heads = o->heads, .kv_heads = o->kv_heads ? o->kv_heads : o->heads, .dropout = o->dropout};
     m.head_width = o->head_width ? o->head_width : o->width / (size_t)o->heads;
     size_t q = (size_t)m.heads * m.head_width, k = (size_t)m.kv_heads * m.head_width;
-    if (o->joint) {
+    if (o->joint && o->cross) {
+        hd_dense asking = make_named(p, o->width, q, o, o->query),
+                 asked = make_named(p, o->width, 2 * k, o, o->joint);
+        m.q = asking.w, m.q_bias = asking.b, m.kv = asked.w, m.kv_bias = asked.b;
+    } else if (o->joint) {
         hd_dense qkv = make_named(p, o->width, q + 2 * k, o, o->joint);
         m.qkv = qkv.w, m.qkv_bias = qkv.b;
     } else {

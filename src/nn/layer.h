@@ -51,7 +51,8 @@ typedef struct hd_mha_opt {
     float dropout;
     hd_init init;
     const char *name, *query, *key, *value, *out; /* "model.encoder.layers.0.self_attn", "q_proj", ... */
-    const char *joint; /* q, k and v are one tensor in files, for self-attention only; NULL: they are three */
+    const char *joint; /* q, k and v are one tensor in files; NULL: they are three */
+    bool cross;        /* for cross-attention alone: `joint` has k and v, q is `query` */
     bool transposed;   /* files hold `joint` and `out` as [in, out] */
 } hd_mha_opt;
 

@@ -6,8 +6,21 @@
 
 #include "base/mem.h"
 
-const hd_encdec_names hd_encdec_marian = {"model.", &hd_stack_marian, &hd_stack_marian},
-                      hd_encdec_t5 = {"", &hd_stack_t5_encoder, &hd_stack_t5_decoder};
+#define USUAL                                                                                \
+    .side = {"encoder", "decoder"}, .table = "embed_tokens", .positions = "embed_positions", \
+    .fit = "decoder.fit", .output = "lm_head"
+
+const hd_encdec_names hd_encdec_marian = {"model.", &hd_stack_marian, &hd_stack_marian, USUAL},
+                      hd_encdec_t5 = {"", &hd_stack_t5_encoder, &hd_stack_t5_decoder, USUAL},
+                      /* VisionEncoderDecoder with a GPT-2 */
+    hd_encdec_vision = {.prefix = "",
+                        .encoder = &hd_stack_gpt2,
+                        .decoder = &hd_stack_gpt2,
+                        .side = {"encoder", "decoder.transformer"},
+                        .table = "wte",
+                        .positions = "decoder.transformer.wpe",
+                        .fit = "enc_to_dec_proj",
+                        .output = "decoder.lm_head"};
 
 hd_encdec_opt hd_encdec_opt_t5(void)
 {
@@ -41,7 +54,7 @@ static hd_tokens_opt common_front(hd_params *p, const hd_encdec_opt *o)
     if (o->tied)
         t.shared =
             hd_param_add(p, o->source_vocab, o->stack.width, t.init, "%sshared.weight", o->names->prefix);
-    snprintf(name, sizeof name, "%sembed_positions", o->names->prefix);
+    snprintf(name, sizeof name, "%s%s", o->names->prefix, o->names->positions);
     t.position_name = name;
     if ((attends_first(&o->encoder) || attends_first(&o->decoder)) && !o->stack.relative.buckets &&
         !o->no_positions)
@@ -55,7 +68,7 @@ static hd_front make_front(hd_params *p, const hd_encdec_opt *o, hd_tokens_opt t
 {
     const hd_stages *side = target ? &o->decoder : &o->encoder;
     char name[64];
-    snprintf(name, sizeof name, "%s%s.embed_tokens", o->names->prefix, target ? "decoder" : "encoder");
+    snprintf(name, sizeof name, "%s%s.%s", o->names->prefix, o->names->side[target], o->names->table);
     t.vocab = target ? o->target_vocab : o->source_vocab, t.table_name = name;
     if (!attends_first(side)) t.shared_position = NULL;
     if (attends_first(side) && !o->stack.plain && !o->unscaled) t.scale = (float)sqrt((double)o->stack.width);
@@ -67,14 +80,14 @@ static void make_output(hd_encdec *m, size_t in)
 {
     const hd_encdec_opt *o = &m->opt;
     hd_params *p = &m->params;
-    static const char *const sides[] = {"encoder", "decoder"};
     bool shares = o->tied && !o->own_output;
-    m->output = shares
-                    ? m->target.table
-                    : hd_param_add(p, o->target_vocab, in, (hd_init){HD_INIT_XAVIER, 1, 0}, "lm_head.weight");
-    if (shares) hd_param_alias(p, m->output, "lm_head.weight");
+    m->output = shares ? m->target.table
+                       : hd_param_add(p, o->target_vocab, in, (hd_init){HD_INIT_XAVIER, 1, 0}, "%s.weight",
+                                      o->names->output);
+    if (shares) hd_param_alias(p, m->output, "%s.weight", o->names->output);
     for (int i = 0; o->tied && i < 2; i++)
-        hd_param_alias(p, m->target.table, "%s%s.embed_tokens.weight", o->names->prefix, sides[i]);
+        hd_param_alias(p, m->target.table, "%s%s.%s.weight", o->names->prefix, o->names->side[i],
+                       o->names->table);
     if (o->output_bias)
         m->output_bias =
             hd_param_add(p, 1, o->target_vocab, (hd_init){HD_INIT_ZERO, 0, 0}, "final_logits_bias");
@@ -97,7 +110,7 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
     bool recurs = hd_encdec_recurs(m);
     hd_status s = HD_OK;
     char side[64], name[96];
-    snprintf(side, sizeof side, "%sdecoder", o->names->prefix);
+    snprintf(side, sizeof side, "%s%s", o->names->prefix, o->names->side[1]);
     *out = o->stack.width;
     if (recurs) {
         m->cells = hd_recurrent_decoder_make(
@@ -113,7 +126,7 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
                                           .name = side});
         *out = m->cells.out;
     }
-    snprintf(name, sizeof name, "%s.fit", side);
+    snprintf(name, sizeof name, "%s%s", o->names->prefix, o->names->fit);
     if (o->decoder.count > recurs && m->encoder.out != o->stack.width)
         m->fit = hd_dense_make(p, m->encoder.out, o->stack.width,
                                &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}}, name);
@@ -130,7 +143,7 @@ static hd_status make_all(hd_encdec *m, hd_err *err)
 {
     const hd_encdec_opt *o = &m->opt;
     char side[64];
-    snprintf(side, sizeof side, "%sencoder", o->names->prefix);
+    snprintf(side, sizeof side, "%s%s", o->names->prefix, o->names->side[0]);
     hd_encoder_opt e = {.stages = o->encoder,
                         .stack = blocks(o, false),
                         .cell = o->cell,

@@ -14,9 +14,13 @@
 typedef struct hd_encdec_names {
     const char *prefix;                      /* of all but the output layer */
     const hd_stack_names *encoder, *decoder; /* blocks */
+    const char *side[2];                     /* behind the prefix: of the encoder, of the decoder */
+    const char *table;                       /* token vectors, behind the side */
+    const char *positions, *fit;             /* behind the prefix */
+    const char *output;
 } hd_encdec_names;
 
-extern const hd_encdec_names hd_encdec_marian, hd_encdec_t5;
+extern const hd_encdec_names hd_encdec_marian, hd_encdec_t5, hd_encdec_vision;
 
 typedef struct hd_encdec_opt {
     hd_stages encoder, decoder;         /* a decoder's recurrent stage comes first. Empty: a transformer */
