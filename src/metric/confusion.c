@@ -87,6 +87,12 @@ hd_status hd_confusion_sorted(const hd_confusion *c, hd_confusion_cell **out, hd
     return HD_OK;
 }
 
+double hd_confusion_near(const hd_confusion *c)
+{
+    if (c->classes <= HD_CONFUSION_NEAR || !c->near) return (double)NAN;
+    return (double)c->near / (double)c->count;
+}
+
 double hd_confusion_accuracy(const hd_confusion *c)
 {
     return c->count ? (double)c->right / (double)c->count : NAN;

@@ -11,8 +11,11 @@ typedef struct hd_confusion_cell {
     size_t truth, guess, count;
 } hd_confusion_cell;
 
+enum { HD_CONFUSION_NEAR = 5 };
+
 typedef struct hd_confusion {
     size_t classes, count, right;
+    size_t near; /* items whose class is among the HD_CONFUSION_NEAR most likely; whoever knows adds it up */
     size_t *truths, *guesses, *hits; /* [classes] items of a class, guesses of it, and those that are right */
     hd_confusion_cell *cell;         /* [room] a hash table; count 0: free */
     size_t room, cells;
@@ -28,6 +31,9 @@ size_t hd_confusion_count(const hd_confusion *c, size_t truth, size_t guess);
 hd_status hd_confusion_sorted(const hd_confusion *c, hd_confusion_cell **out, hd_err *err);
 
 double hd_confusion_accuracy(const hd_confusion *c); /* share that is right; NaN of nothing */
+
+/* The share of near; NaN where it was not counted or says nothing: of no more classes than that. */
+double hd_confusion_near(const hd_confusion *c);
 
 typedef struct hd_class_score {
     size_t true_items, guessed, right;

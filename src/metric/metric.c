@@ -19,21 +19,33 @@ const char *const hd_metric_keys[] = {
         NULL,
 };
 
+bool hd_metric_waits(hd_metric_kind kind)
+{
+    return classes[kind]->settle;
+}
+
 struct hd_metric {
     const hd_metric_class *is;
     const char *key;
     hd_metric_opt opt;
     void *state;
+    bool refs_vary;
     size_t count; /* segments */
     double last[HD_METRIC_STATS], sum[HD_METRIC_STATS];
     double *kept;
     size_t kept_room;
 };
 
+static hd_status check_refs(int refs, hd_err *err)
+{
+    if (refs >= 1 && refs <= HD_METRIC_REFS) return HD_OK;
+    return hd_err_set(err, HD_EARG, "%d references, a metric takes 1 to %d", refs, HD_METRIC_REFS);
+}
+
 hd_status hd_metric_new(hd_metric **out, hd_metric_kind kind, const hd_metric_opt *opt, hd_err *err)
 {
-    if (opt->refs < 1 || opt->refs > HD_METRIC_REFS)
-        return hd_err_set(err, HD_EARG, "%d references, a metric takes 1 to %d", opt->refs, HD_METRIC_REFS);
+    hd_status s = check_refs(opt->refs, err);
+    if (s) return s;
     hd_metric *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     m->is = classes[kind];
@@ -76,6 +88,26 @@ hd_status hd_metric_add(hd_metric *m, hd_line hyp, const hd_line *refs, hd_err *
     for (int i = 0; i < m->is->stats; i++) m->sum[i] += stat[i];
     m->count++;
     return HD_OK;
+}
+
+hd_status hd_metric_set_refs(hd_metric *m, int refs, hd_err *err)
+{
+    hd_status s = check_refs(refs, err);
+    if (s) return s;
+    m->refs_vary = m->refs_vary || (m->count && refs != m->opt.refs);
+    m->opt.refs = refs;
+    return HD_OK;
+}
+
+hd_status hd_metric_settle(hd_metric *m, hd_err *err)
+{
+    size_t stats = (size_t)m->is->stats;
+    if (!m->is->settle || !m->count) return HD_OK;
+    hd_status s = hd_mem_reserve(&m->kept, &m->kept_room, m->count * stats, sizeof *m->kept, err);
+    if (!s) s = m->is->settle(m->state, m->kept, err);
+    memset(m->sum, 0, sizeof m->sum);
+    for (size_t i = 0; !s && i < m->count * stats; i++) m->sum[i % stats] += m->kept[i];
+    return s;
 }
 
 hd_status hd_metric_finish(const hd_metric *m, double *score, hd_err *err)
@@ -122,7 +154,10 @@ const double *hd_metric_kept(const hd_metric *m)
 
 void hd_metric_sign(const hd_metric *m, hd_metric_trials trials, hd_text *to)
 {
-    hd_text_print(to, "nrefs:%d", m->opt.refs);
+    if (m->refs_vary)
+        hd_text_put(to, "nrefs:var");
+    else
+        hd_text_print(to, "nrefs:%d", m->opt.refs);
     if (trials.samples) hd_text_print(to, "|bs:%d|seed:%d", trials.samples, trials.seed);
     m->is->sign(to, &m->opt);
     hd_text_print(to, "|version:heed-%s", heed_version()); /* never sacreBLEU's: it is not sacreBLEU */

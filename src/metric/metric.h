@@ -1,5 +1,5 @@
 /* A metric compares hypotheses with references, segment by segment: made from options, fed with segments,
-   asked for the score. Scores and signatures are those of sacreBLEU 2.6.0. */
+   asked for the score. Scores and signatures of BLEU, chrF and TER are those of sacreBLEU 2.6.0. */
 #ifndef HD_METRIC_METRIC_H
 #define HD_METRIC_METRIC_H
 
@@ -31,6 +31,9 @@ typedef struct hd_metric_class {
     size_t size;      /* of its state, which starts as zeros */
     hd_status (*count)(void *state, const hd_metric_opt *opt, hd_line hyp, const hd_line *refs, double *stat,
                        hd_err *err);
+    /* Of a metric that scores no segment before all are there: [segments][stats] of those that were counted.
+       NULL: count has said it. */
+    hd_status (*settle)(void *state, double *stat, hd_err *err);
     void (*release)(void *state);
     double (*score)(const hd_metric_opt *opt, const double *stat);
     void (*sign)(hd_text *to, const hd_metric_opt *opt);                       /* "|key:value" each */
@@ -40,6 +43,9 @@ typedef struct hd_metric_class {
 #define X(name, key, help) extern const hd_metric_class hd_metric_##name;
 HD_METRIC_LIST(X)
 #undef X
+
+/* Whether it scores no segment before all are there. */
+bool hd_metric_waits(hd_metric_kind kind);
 
 extern const char *const hd_metric_keys[]; /* by hd_metric_kind; ends with NULL */
 
@@ -51,6 +57,13 @@ void hd_metric_free(hd_metric *m); /* accepts NULL */
 /* Counts one segment; refs are opt.refs lines. A segment that fails (memory, not UTF-8, a limit) is not
    counted; the text names it by its number. */
 hd_status hd_metric_add(hd_metric *m, hd_line hyp, const hd_line *refs, hd_err *err);
+
+/* From now on segments have another number of references. */
+hd_status hd_metric_set_refs(hd_metric *m, int refs, hd_err *err);
+
+/* Once all segments are there, for metrics that score none before (class.settle); may be called again after
+   more. */
+hd_status hd_metric_settle(hd_metric *m, hd_err *err);
 
 /* The score of all segments; HD_EARG when there was none. More may be added afterwards. */
 hd_status hd_metric_finish(const hd_metric *m, double *score, hd_err *err);

@@ -159,6 +159,7 @@ static hd_status put_list(hd_text_pen *p, const hd_confusion_view *v, hd_err *er
 
 hd_status hd_confusion_text(hd_text_pen *p, const hd_confusion_view *v, hd_err *err)
 {
+    double near = hd_confusion_near(v->of);
     hd_status s = HD_OK;
     if (is_matrix(v->of))
         put_matrix(p, v);
@@ -169,7 +170,9 @@ hd_status hd_confusion_text(hd_text_pen *p, const hd_confusion_view *v, hd_err *
                   100 * hd_confusion_macro_f1(v->of));
     if (v->of->classes == 2)
         hd_text_print(p->to, ", F1 of %s %.2f %%", v->label[1], 100 * hd_confusion_class(v->of, 1).f1);
-    hd_text_print(p->to, ", Matthews %.4f\n", hd_confusion_matthews(v->of));
+    hd_text_print(p->to, ", Matthews %.4f", hd_confusion_matthews(v->of));
+    if (!isnan(near)) hd_text_print(p->to, ", top-5 accuracy %.2f %%", 100 * near);
+    hd_text_put(p->to, "\n");
     return s;
 }
 
@@ -212,6 +215,10 @@ hd_status hd_confusion_json(hd_text *to, const hd_confusion_view *v, hd_err *err
     }
     hd_text_put(to, ", \"matthews\": ");
     hd_markup_number(to, hd_confusion_matthews(c), 9);
+    if (!isnan(hd_confusion_near(c))) {
+        hd_text_put(to, ", \"top5_accuracy\": ");
+        hd_markup_number(to, hd_confusion_near(c), 9);
+    }
     hd_text_put(to, ", \"labels\": [");
     for (size_t i = 0; i < c->classes; i++) {
         hd_class_score s = hd_confusion_class(c, i);

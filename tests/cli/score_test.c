@@ -55,7 +55,16 @@ static int make_files(void **state)
         put("a", "The dog bit the man.\nIt wasn't surprising.\nThe man had just bitten him.\n") &&
         put("b", "The dog bit a man.\r\nIt was not so surprising.\r\nThe man had bitten him first.\r\n") &&
         put("short", "The dog bit the man.\nIt wasn't surprising.\n") && put("empty", "") &&
-        put("bad", "x\n\377\nz\n") && put("src", "a b\nc d e\nf g h i j\n");
+        put("bad", "x\n\377\nz\n") && put("src", "a b\nc d e\nf g h i j\n") &&
+        put("captions", "a.png#0\tA dog runs .\na.png#1\tA brown dog is running .\nb.png#0\tTwo men talk .\n"
+                        "b.png#1\tMen talking\nb.png#2\tTwo men are talking outside\n") &&
+        put("a.tsv", "a.png\ta brown dog runs\nfolder/b.png\ttwo men are talking .\n") &&
+        put("labels", "x/1.png\tcat\nx/2.png\tdog\nx/3.png\tcat\nx/4.png\tfox\nx/5.png\towl\n"
+                      "x/6.png\tant\nx/7.png\tbee\n") &&
+        put("answers", "x/1.png\tcat\t0.9\tdog\t0.1\tfox\t0\towl\t0\tant\t0\n"
+                       "x/2.png\tcat\t0.6\tdog\t0.4\tfox\t0\towl\t0\tant\t0\n"
+                       "x/3.png\tcat\t0.9\tdog\t0.1\tfox\t0\towl\t0\tant\t0\n"
+                       "x/4.png\tyak\t0.9\tdog\t0.1\tfox\t0\towl\t0\tant\t0\n");
     return !made || shell(out, "gzip -k ref");
 }
 
@@ -218,6 +227,41 @@ static void lengths_have_scores_of_their_own(void **state)
     assert_non_null(strstr(lengths, "heed: warning: 1 of 3 sentences are outside all --buckets\n"));
 }
 
+/* Expected by tests/metric/captions_check.py. */
+static void captions_are_scored_by_picture(void **state)
+{
+    (void)state;
+    char out[ROOM];
+    assert_int_equal(shell(out, "$HEED score --task caption --ref captions a.tsv 2>&1 | sed 's/.* = //'"), 0);
+    assert_string_equal(out, "100.0\n100.0\n90.9\n78.3\n94.0\n384.0\n");
+    assert_int_equal(shell(out, "$HEED score --task caption --ref captions a.tsv --metric cider --shuffle"),
+                     0);
+    assert_non_null(strstr(out, "CIDEr-D|nrefs:var|case:lc|tok:ptb|sigma:6|version:heed-"));
+    assert_non_null(strstr(out, " = 0.0\n"));
+    assert_int_equal(shell(out, "head -1 a.tsv > one.tsv; $HEED score --task caption --ref captions one.tsv "
+                                "2>&1 >/dev/null"),
+                     0);
+    assert_string_equal(out, "heed: warning: one.tsv has captions of 1 of the 2 pictures of --ref\n");
+}
+
+static void labels_are_scored_with_those_behind(void **state)
+{
+    (void)state;
+    char out[ROOM];
+    assert_int_equal(shell(out, "$HEED score -q --task classify --ref labels answers | tail -1"), 0);
+    assert_string_equal(
+        out, "accuracy 50.00 % (2 of 4), macro-F1 20.00 %, Matthews 0.2582, top-5 accuracy 100.00 %\n");
+    assert_int_equal(shell(out, "$HEED score -q --task classify --ref labels answers --json"), 0);
+    assert_non_null(strstr(out, "\"top5_accuracy\": 1,"));
+    assert_non_null(strstr(out, "(other)"));
+    assert_int_equal(shell(out,
+                           "cut -f1-3 answers | head -3 > first; $HEED score -q --task classify --ref labels "
+                           "first --plot c.svg && grep -c '<svg' c.svg"),
+                     0);
+    assert_null(strstr(out, "top-5"));
+    assert_null(strstr(out, "(other)"));
+}
+
 static void failures_are_named(void **state)
 {
     (void)state;
@@ -238,11 +282,14 @@ static void failures_are_named(void **state)
         {2, "a", "--ref is required: the reference translations (try 'heed help score')"},
         {2, "--ref -", "standard input can be read only once (try 'heed help score')"},
         {2, "--ref ref --metric blue",
-         "--metric: 'blue' is not one of chrf, bleu, chrf2, chrf2++, ter (try 'heed help score')"},
+         "--metric: 'blue' is not one of chrf, bleu, chrf2, chrf2++, ter, bleu-1, "
+         "bleu-2, bleu-3, bleu-4, rouge-l, cider-d (try 'heed help score')"},
         {2, "--ref ref --metric bleu,",
-         "--metric: '' is not one of chrf, bleu, chrf2, chrf2++, ter (try 'heed help score')"},
+         "--metric: '' is not one of chrf, bleu, chrf2, chrf2++, ter, bleu-1, bleu-2, bleu-3, bleu-4, "
+         "rouge-l, "
+         "cider-d (try 'heed help score')"},
         {2, "--ref ref --tokenize zh",
-         "--tokenize: 'zh' is not one of 13a, intl, char, none (try 'heed help score')"},
+         "--tokenize: 'zh' is not one of 13a, intl, char, none, ptb (try 'heed help score')"},
         {2, "--ref ref a b --sentence", "--sentence scores one system (try 'heed help score')"},
         {2, "--ref ref --sentence -b 5",
          "--sentence and --bootstrap exclude each other (try 'heed help score')"},
@@ -263,6 +310,18 @@ static void failures_are_named(void **state)
          "l.gif: a plot file must end in .svg, .png or .pdf"},
         {2, "$(printf -- '--ref ref %.0s' $(seq 65))",
          "--ref: given more than 64 times (try 'heed help score')"},
+        {2, "--ref ref a --metric cider --sentence",
+         "--sentence: cider-d weighs words by all references (try 'heed help score')"},
+        {2, "--task caption --ref captions a.tsv --lowercase",
+         "--lowercase does not go with --task caption (try 'heed help score')"},
+        {2, "--ref ref a --shuffle", "--shuffle does not go with --task translate (try 'heed help score')"},
+        {2, "--task classify --ref labels a b", "--task classify scores one file (try 'heed help score')"},
+        {1, "--task caption --ref captions ref", "ref:1: not NAME<tab>CAPTION"},
+        {1, "--task caption --ref captions labels", "labels: --ref captions has no caption of 'x/1.png'"},
+        {1, "--task caption --ref captions captions",
+         "captions has 5 captions of 2 pictures: give one of each"},
+        {1, "--task classify --ref labels a.tsv", "a.tsv:1: --ref has no label of 'a.png'"},
+        {1, "--task classify --ref ref a.tsv", "ref:1: not FILE<tab>LABEL"},
         {2, "--ref ref --hyp a", "--hyp is gone: give the translations as FILE (try 'heed help score')"},
         {2, "--ref ref $(seq 65)", "unexpected argument '65' (try 'heed help score')"},
     };
@@ -309,6 +368,8 @@ int main(void)
         cmocka_unit_test(json_has_every_digit),
         cmocka_unit_test(systems_are_compared),
         cmocka_unit_test(lengths_have_scores_of_their_own),
+        cmocka_unit_test(captions_are_scored_by_picture),
+        cmocka_unit_test(labels_are_scored_with_those_behind),
         cmocka_unit_test(failures_are_named),
         cmocka_unit_test(tokenized_text_is_warned_about),
         cmocka_unit_test(nothing_leaks),

@@ -36,14 +36,14 @@ static void comparison_is_that_of_sacrebleu(void **state)
     (void)state;
     static const struct {
         double p, mean_a, half_a, mean_b, half_b;
-    } expected[HD_METRICS] = {
+    } expected[HD_METRIC_ter + 1] = {
         {0.17282717282717283, 46.95974811953181, 46.754996737202504, 37.36614804594779, 17.395464466863267},
         {0.24975024975024976, 60.346875101624704, 32.32682321734909, 53.55219448475837, 14.237018366951947},
         {0.3256743256743257, 59.24628819231543, 35.42743037199265, 56.09664744746825, 11.579794686916905},
         {0.33466533466533466, 41.23489988297224, 37.5, 33.99936079084873, 15.909090638160706}};
     static double score[2][SAMPLES];
     double *const into[2] = {score[0], score[1]};
-    for (int k = 0; k < HD_METRICS; k++) {
+    for (int k = 0; k <= HD_METRIC_ter; k++) {
         const hd_metric_opt opt = {.refs = 2, .keep = true};
         hd_metric *m[2] = {metric_over((hd_metric_kind)k, opt, 3, system_a, refs),
                            metric_over((hd_metric_kind)k, opt, 3, system_b, refs)};

@@ -107,12 +107,12 @@ static void every_tokenizer_scores_as_sacrebleu(void **state)
 static void segments_score_as_sentences(void **state)
 {
     (void)state;
-    static const double expected[HD_METRICS][3] = {
+    static const double expected[HD_METRIC_ter + 1][3] = {
         {100.00000000000004, 14.794015674776452, 29.071536848410968},
         {100.0, 35.34635301425291, 51.87740799504779},
         {100.0, 29.14513880802484, 52.00714394858371},
         {0.0, 75.0, 54.54545454545454}};
-    for (int k = 0; k < HD_METRICS; k++)
+    for (int k = 0; k <= HD_METRIC_ter; k++)
         for (int lines = 1; lines <= 3; lines++) {
             hd_metric *m = metric_over((hd_metric_kind)k, (hd_metric_opt){.refs = 2, .sentence = true}, lines,
                                        cases[1].hyp, cases[1].ref);
@@ -253,7 +253,7 @@ static void nul_is_a_character_like_others(void **state)
 {
     (void)state;
     const hd_line with = {"a\0b c", 5}, without = {"ab c", 4};
-    for (int k = 0; k < HD_METRICS; k++) {
+    for (int k = 0; k <= HD_METRIC_ter; k++) {
         hd_err err = {0};
         hd_metric *m = NULL;
         assert_int_equal(
@@ -274,7 +274,7 @@ static void huge_lines_are_scored_or_refused(void **state)
     enum { SIZE = 1 << 20 };
     char *text = malloc(SIZE);
     for (size_t i = 0; i < SIZE; i++) text[i] = i % 2 ? ' ' : (char)('a' + i * i / 2 % 26);
-    for (int k = 0; k < HD_METRICS; k++) {
+    for (int k = 0; k <= HD_METRIC_ter; k++) {
         hd_err err = {0};
         hd_metric *m = NULL;
         hd_line line = {text, SIZE};

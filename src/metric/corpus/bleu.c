@@ -116,13 +116,53 @@ static void detail(hd_text *to, const hd_metric_opt *opt, const double *stat)
                   b.hyp_len, b.ref_len);
 }
 
-const hd_metric_class hd_metric_bleu = {
-    .name = "BLEU",
-    .stats = STATS,
-    .size = sizeof(struct bleu),
-    .count = count,
-    .release = release,
-    .score = score,
-    .sign = sign,
-    .detail = detail,
+/* ---- BLEU-1 to 4 of captions: no smoothing ---- */
+
+static hd_status count_words(void *state, const hd_metric_opt *opt, hd_line hyp, const hd_line *refs,
+                             double *stat, hd_err *err)
+{
+    hd_metric_opt o = *opt;
+    o.tokenizer = HD_BLEU_TOKENIZER_ptb, o.lowercase = true;
+    return count(state, &o, hyp, refs, stat, err);
+}
+
+static double plain(const double *stat, int orders)
+{
+    double product = 1;
+    for (int n = 0; n < orders; n++) product *= stat[TOTAL + n] > 0 ? stat[CORRECT + n] / stat[TOTAL + n] : 0;
+    return 100 * brevity(stat[HYP_LEN], stat[REF_LEN]) * pow(product, 1.0 / orders);
+}
+
+static void sign_plain(hd_text *to, const hd_metric_opt *opt)
+{
+    (void)opt;
+    hd_text_put(to, "|case:lc|tok:ptb|smooth:none");
+}
+
+#define PLAIN(N)                                                            \
+    static double score_##N(const hd_metric_opt *opt, const double *stat)   \
+    {                                                                       \
+        (void)opt;                                                          \
+        return plain(stat, N);                                              \
+    }                                                                       \
+    const hd_metric_class hd_metric_bleu##N = {.name = "BLEU-" #N,          \
+                                               .stats = STATS,              \
+                                               .size = sizeof(struct bleu), \
+                                               .count = count_words,        \
+                                               .release = release,          \
+                                               .score = score_##N,          \
+                                               .sign = sign_plain};
+PLAIN(1)
+PLAIN(2)
+PLAIN(3) PLAIN(4)
+
+    const hd_metric_class hd_metric_bleu = {
+        .name = "BLEU",
+        .stats = STATS,
+        .size = sizeof(struct bleu),
+        .count = count,
+        .release = release,
+        .score = score,
+        .sign = sign,
+        .detail = detail,
 };

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "metric/corpus/ptb.h"
+
 const char *const hd_bleu_tokenizer_names[] = {
 #define X(name, help) #name,
     HD_BLEU_TOKENIZER_LIST(X)
@@ -194,7 +196,7 @@ static hd_status tokenize_intl(hd_bleu_words *t, hd_err *err)
     return s;
 }
 
-/* ---- char and none ---- */
+/* ---- char, none and ptb ---- */
 
 static bool always(uint32_t c)
 {
@@ -212,6 +214,13 @@ static hd_status tokenize_none(hd_bleu_words *t, hd_err *err)
     (void)t;
     (void)err;
     return HD_OK;
+}
+
+static hd_status tokenize_ptb(hd_bleu_words *t, hd_err *err)
+{
+    hd_status s = hd_ptb_words(&t->other, &t->text, err);
+    if (!s) swap(t);
+    return s;
 }
 
 hd_status hd_bleu_tokenize(hd_bleu_words *t, hd_bleu_tokenizer by, bool lowercase, hd_line line, hd_err *err)

@@ -9,7 +9,8 @@
     X(13a, "mteval-v13a, for languages written like English")              \
     X(intl, "mteval-v14, punctuation and symbols of any script split off") \
     X(char, "every character is a token")                                  \
-    X(none, "split at whitespace only")
+    X(none, "split at whitespace only")                                    \
+    X(ptb, "words of the Penn Treebank without punctuation, as captions are scored")
 
 typedef enum hd_bleu_tokenizer {
 #define X(name, help) HD_BLEU_TOKENIZER_##name,

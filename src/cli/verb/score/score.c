@@ -1,58 +1,68 @@
-/* heed score: BLEU, chrF2, chrF2++ and TER of translations against references, as sacreBLEU computes them.
-   All files are read side by side, line by line; nothing is kept of them but what the metrics count. */
+/* heed score: how good translations, captions, boxes or labels are. Of translations all files are read side
+   by side, line by line; nothing is kept of them but what the metrics count. */
+#include "cli/verb/score/score.h"
+
 #include <string.h>
 
-#include "cli/frame/verb.h"
-#include "metric/report.h"
 #include "view/lengths.h"
 #include "view/plot.h"
 
 enum { PRETOKENIZED = 100 }; /* so many lines that end in " ." look it */
 
-struct score {
-    hd_texts ref;
-    bool lowercase, sentence, json;
-    int tokenize, bootstrap, seed, digits;
-    const char *metric;
-    bool by_length;
-    const char *source, *buckets, *plot;
-};
-
 #define METRIC_HELP(name, key, help) "; " key ": " help
 #define TOKENIZER_HELP(name, help)   "; " #name ": " help
 #define METRIC_KEY(name, key, help)  ", " key
 #define LENGTH                       .group = "By length"
+#define TASK_HELP(name, what, has)   "; " #name ": " what
+
+/* Of a task without --metric. */
+#define CAPTIONS "bleu-1,bleu-2,bleu-3,bleu-4,rouge-l,cider-d"
+
+static const char *const tasks[] = {
+#define X(name, what, has) #name,
+    HD_SCORE_LIST(X)
+#undef X
+        NULL,
+};
 
 static const hd_option options[] = {
-    {"ref", 'r', "FILE", NULL, "reference translations; repeat it for several references of every line",
-     HD_FILES_INTO(struct score, ref)},
+    {"task", 0, "TASK", "translate", "what FILE and --ref are" HD_SCORE_LIST(TASK_HELP),
+     HD_CHOICE_INTO(hd_score_options, task, tasks)},
+    {"ref", 'r', "FILE", NULL,
+     "reference translations, captions, boxes or labels; repeat it for several references of every line",
+     HD_FILES_INTO(hd_score_options, ref)},
     {"hyp", .gone = "give the translations as FILE"},
     {"metric", 'm', "LIST", "bleu,chrf,ter",
-     "what to compute, separated by commas; chrf means all that begin with it" HD_METRIC_LIST(METRIC_HELP),
-     HD_TEXT_INTO(struct score, metric)},
+     "what to compute, separated by commas; chrf means all that begin with it; of captions " CAPTIONS
+     " if not given" HD_METRIC_LIST(METRIC_HELP),
+     HD_TEXT_INTO(hd_score_options, metric)},
     {"tokenize", 0, "NAME", "13a", "tokenizer of BLEU" HD_BLEU_TOKENIZER_LIST(TOKENIZER_HELP),
-     HD_CHOICE_INTO(struct score, tokenize, hd_bleu_tokenizer_names)},
+     HD_CHOICE_INTO(hd_score_options, tokenize, hd_bleu_tokenizer_names)},
     {"lowercase", 'l', NULL, NULL, "ignore case in BLEU and chrF; TER always does",
-     HD_FLAG_INTO(struct score, lowercase)},
+     HD_FLAG_INTO(hd_score_options, lowercase)},
     {"sentence", 's', NULL, NULL, "score every line by itself: an output line each, tabs between metrics",
-     HD_FLAG_INTO(struct score, sentence)},
+     HD_FLAG_INTO(hd_score_options, sentence)},
     {"bootstrap", 'b', "N", "0",
      "bootstrap resampling with N samples: confidence intervals, and p-values against the first system",
-     HD_INT_INTO(struct score, bootstrap, 0, 1000000)},
-    {"seed", 0, "N", "12345", "seed of the resampling", HD_INT_INTO(struct score, seed, 0, 2147483647)},
-    {"digits", 0, "N", "1", "decimals to show, 0 to 15", HD_INT_INTO(struct score, digits, 0, 15)},
-    {"json", 0, NULL, NULL, "write JSON, with every digit", HD_FLAG_INTO(struct score, json)},
+     HD_INT_INTO(hd_score_options, bootstrap, 0, 1000000)},
+    {"seed", 0, "N", "12345", "seed of the resampling", HD_INT_INTO(hd_score_options, seed, 0, 2147483647)},
+    {"digits", 0, "N", "1", "decimals to show, 0 to 15", HD_INT_INTO(hd_score_options, digits, 0, 15)},
+    {"shuffle", 0, NULL, NULL,
+     "score each caption against the references of another picture: what captions score that do not depend "
+     "on the picture",
+     HD_FLAG_INTO(hd_score_options, shuffle)},
+    {"json", 0, NULL, NULL, "write JSON, with every digit", HD_FLAG_INTO(hd_score_options, json)},
 
     {"by-length", 0, NULL, NULL,
      "a table with a line for each range of source lengths and a column for each system; of BLEU, unless "
      "--metric is given",
-     LENGTH, HD_FLAG_INTO(struct score, by_length)},
-    {"source", 0, "FILE", NULL, "the source sentences", LENGTH, HD_FILE_INTO(struct score, source)},
+     LENGTH, HD_FLAG_INTO(hd_score_options, by_length)},
+    {"source", 0, "FILE", NULL, "the source sentences", LENGTH, HD_FILE_INTO(hd_score_options, source)},
     {"buckets", 0, "LIST", NULL,
      "ranges of words, as in '1-9,10-14,15-19,20-'; default: steps of 5 with enough sentences in each",
-     LENGTH, HD_TEXT_INTO(struct score, buckets)},
+     LENGTH, HD_TEXT_INTO(hd_score_options, buckets)},
     {"plot", 0, "FILE", NULL, "a line for each system, as .svg, .png or .pdf", LENGTH,
-     HD_FILE_INTO(struct score, plot)},
+     HD_FILE_INTO(hd_score_options, plot)},
     {0},
 };
 
@@ -62,31 +72,16 @@ static const hd_example examples[] = {
     {"heed score --ref ref.de a.de b.de --bootstrap 1000", "is b better than a, or could it be chance?"},
     {"heed score --ref ref.de a.de b.de --source src.en --by-length --plot lengths.svg",
      "which system copes with long sentences?"},
+    {"heed score --task caption --ref captions.txt out.tsv", "captions of pictures"},
+    {"heed score --task classify --ref labels.tsv found.tsv --plot confusion.svg",
+     "accuracy, and which labels are taken for which"},
     {NULL, NULL},
 };
 
 /* ---- what is asked for ---- */
 
-enum { MOST_FILES = 2 * HD_OPTION_MOST + 1 };
-
-typedef struct call {
-    hd_command command;
-    const struct score *o;
-    bool wanted[HD_METRICS];
-    size_t metrics, systems, refs, files;
-    const char *path[MOST_FILES]; /* of the systems, then of the references, then of the source */
-    const char *name[HD_OPTION_MOST];
-    hd_lines *file[MOST_FILES];
-    hd_line line[MOST_FILES];
-    hd_metric *metric[HD_OPTION_MOST * HD_METRICS]; /* [systems][metrics] */
-    hd_score_report_cell cell[HD_OPTION_MOST * HD_METRICS];
-    double *sample[HD_OPTION_MOST * HD_METRICS];
-    size_t pretokenized;
-    hd_lengths lengths;
-} call;
-
 /* Wants every metric called `name`, or else every one whose key begins with it. */
-static bool want(call *j, const char *name, size_t length)
+static bool want(hd_score_call *j, const char *name, size_t length)
 {
     bool found = false;
     for (int exact = 1; exact >= 0 && !found; exact--)
@@ -96,7 +91,7 @@ static bool want(call *j, const char *name, size_t length)
     return found;
 }
 
-static hd_status want_all(call *j, const char *list, hd_err *err)
+static hd_status want_all(hd_score_call *j, const char *list, hd_err *err)
 {
     for (const char *name = list;; name++) {
         size_t length = strcspn(name, ",");
@@ -110,9 +105,9 @@ static hd_status want_all(call *j, const char *list, hd_err *err)
     return HD_OK;
 }
 
-static hd_status name_files(call *j, hd_err *err)
+static hd_status name_files(hd_score_call *j, hd_err *err)
 {
-    const struct score *o = j->o;
+    const hd_score_options *o = j->o;
     int standard = 0;
     const hd_words hyps = hd_input_files(&j->command, 0);
     for (int i = 0; i < hyps.count; i++) j->path[j->systems++] = hyps.word[i];
@@ -121,6 +116,8 @@ static hd_status name_files(call *j, hd_err *err)
     if (o->source) j->path[j->files++] = o->source;
     for (size_t i = 0; i < j->files; i++) standard += !strcmp(j->path[i], "-");
     if (!j->refs) return hd_err_set(err, HD_EARG, "--ref is required: the reference translations");
+    if (!j->metrics && j->systems > 1)
+        return hd_err_set(err, HD_EARG, "--task %s scores one file", tasks[o->task]);
     if (standard > 1) return hd_err_set(err, HD_EARG, "standard input can be read only once");
     if (o->sentence && j->systems > 1) return hd_err_set(err, HD_EARG, "--sentence scores one system");
     if (o->sentence && o->bootstrap)
@@ -128,11 +125,33 @@ static hd_status name_files(call *j, hd_err *err)
     return HD_OK;
 }
 
-static hd_status check_lengths(call *j, hd_err *err)
+/* Options of other tasks. */
+static hd_status check_task(hd_score_call *j, hd_err *err)
 {
-    const struct score *o = j->o;
+    static const char *const has[] = {
+#define X(name, what, options) options,
+        HD_SCORE_LIST(X)
+#undef X
+    };
+    for (const hd_option *row = options; row->name; row++) {
+        const char *at = strstr(has[j->o->task], row->name), *end = at ? at + strlen(row->name) : NULL;
+        bool known = at && (!*end || *end == ' ') && (at == has[j->o->task] || at[-1] == ' ');
+        if (!known && strcmp(row->name, "task") && hd_command_given(&j->command, row->name))
+            return hd_err_set(err, HD_EARG, "--%s does not go with --task %s", row->name, tasks[j->o->task]);
+    }
+    for (int k = 0; j->o->sentence && k < HD_METRICS; k++)
+        if (j->wanted[k] && hd_metric_waits((hd_metric_kind)k))
+            return hd_err_set(err, HD_EARG, "--sentence: %s weighs words by all references",
+                              hd_metric_keys[k]);
+    return HD_OK;
+}
+
+static hd_status check_lengths(hd_score_call *j, hd_err *err)
+{
+    const hd_score_options *o = j->o;
     for (const hd_option *row = options; row->name; row++)
-        if (!o->by_length && row->group && row->argument && hd_command_given(&j->command, row->name))
+        if (o->task == HD_SCORE_translate && !o->by_length && row->group && row->argument &&
+            hd_command_given(&j->command, row->name))
             return hd_err_set(err, HD_EARG, "--%s needs --by-length", row->name);
     if (!o->by_length) return HD_OK;
     if (!o->source) return hd_err_set(err, HD_EARG, "--by-length needs --source: the source sentences");
@@ -149,7 +168,22 @@ static hd_status check_lengths(call *j, hd_err *err)
 
 /* ---- reading ---- */
 
-static hd_status open_all(call *j, hd_err *err)
+hd_status hd_score_begin(hd_score_call *j, hd_err *err)
+{
+    const hd_metric_opt opt = {.refs = (int)j->refs,
+                               .lowercase = j->o->lowercase,
+                               .sentence = j->o->sentence,
+                               .keep = j->o->bootstrap > 0 || j->o->by_length,
+                               .tokenizer = (hd_bleu_tokenizer)j->o->tokenize};
+    hd_metric **next = j->metric;
+    hd_status s = HD_OK;
+    for (size_t i = 0; i < j->systems; i++)
+        for (int k = 0; !s && k < HD_METRICS; k++)
+            if (j->wanted[k]) s = hd_metric_new(next++, (hd_metric_kind)k, &opt, err);
+    return s;
+}
+
+static hd_status open_all(hd_score_call *j, hd_err *err)
 {
     hd_status s = HD_OK;
     if (j->o->plot) s = hd_plot_check(j->o->plot, err);
@@ -158,20 +192,11 @@ static hd_status open_all(call *j, hd_err *err)
         s = hd_lines_open(&j->file[i], j->path[i], &(hd_lines_opt){.utf8 = true}, err);
     }
     for (size_t i = 0; !s && i < j->systems; i++) j->name[i] = hd_lines_name(j->file[i]);
-    const hd_metric_opt opt = {.refs = (int)j->refs,
-                               .lowercase = j->o->lowercase,
-                               .sentence = j->o->sentence,
-                               .keep = j->o->bootstrap > 0 || j->o->by_length,
-                               .tokenizer = (hd_bleu_tokenizer)j->o->tokenize};
-    hd_metric **next = j->metric;
-    for (size_t i = 0; i < j->systems; i++)
-        for (int k = 0; !s && k < HD_METRICS; k++)
-            if (j->wanted[k]) s = hd_metric_new(next++, (hd_metric_kind)k, &opt, err);
-    return s;
+    return s ? s : hd_score_begin(j, err);
 }
 
 /* Counts what is left of every file, to say how they differ. */
-static hd_status differ(call *j, hd_err *err)
+static hd_status differ(hd_score_call *j, hd_err *err)
 {
     hd_status s = HD_OK;
     size_t other = 0;
@@ -190,7 +215,7 @@ static bool looks_tokenized(hd_line l)
     return l.size >= 2 && l.text[l.size - 1] == '.' && l.text[l.size - 2] == ' ';
 }
 
-static hd_status score_line(call *j, hd_err *err)
+static hd_status score_line(hd_score_call *j, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t i = 0; i < j->systems; i++) {
@@ -208,7 +233,7 @@ static hd_status score_line(call *j, hd_err *err)
     return hd_command_put_text(&j->command, &page, false, err);
 }
 
-static hd_status read_all(call *j, hd_err *err)
+static hd_status read_all(hd_score_call *j, hd_err *err)
 {
     size_t ended = 0;
     hd_status s = HD_OK;
@@ -227,7 +252,7 @@ static hd_status read_all(call *j, hd_err *err)
 
 /* ---- scores ---- */
 
-static hd_status resample(call *j, hd_metric_trials trials, hd_err *err)
+static hd_status resample(hd_score_call *j, hd_metric_trials trials, hd_err *err)
 {
     size_t cells = j->systems * j->metrics, samples = (size_t)trials.samples;
     hd_status s = HD_OK;
@@ -246,11 +271,18 @@ static hd_status resample(call *j, hd_metric_trials trials, hd_err *err)
     return s;
 }
 
-static hd_status show(call *j, hd_err *err)
+static hd_status settle(hd_score_call *j, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < j->systems * j->metrics; i++) s = hd_metric_settle(j->metric[i], err);
+    return s;
+}
+
+hd_status hd_score_show(hd_score_call *j, hd_err *err)
 {
     const hd_metric_trials trials = {j->o->bootstrap, j->o->seed};
     const hd_score_report report = {j->name, j->systems, j->metrics, j->cell, trials};
-    hd_status s = HD_OK;
+    hd_status s = settle(j, err);
     for (size_t i = 0; !s && i < j->systems * j->metrics; i++) {
         j->cell[i].metric = j->metric[i];
         s = hd_metric_finish(j->metric[i], &j->cell[i].score, err);
@@ -265,12 +297,13 @@ static hd_status show(call *j, hd_err *err)
     return hd_command_put_page(&j->command, &page, s, err);
 }
 
-static hd_status show_lengths(call *j, hd_err *err)
+static hd_status show_lengths(hd_score_call *j, hd_err *err)
 {
-    const struct score *o = j->o;
+    const hd_score_options *o = j->o;
     hd_lengths_view v = {&j->lengths, j->name, j->systems, j->metrics, j->metric, NULL};
     hd_text page = {0};
-    hd_status s = hd_lengths_divide(&j->lengths, err);
+    hd_status s = settle(j, err);
+    if (!s) s = hd_lengths_divide(&j->lengths, err);
     if (!s && j->lengths.outside)
         hd_log_say(&j->command.log, HD_WARN, "%zu of %zu sentences are outside all --buckets",
                    j->lengths.outside, j->lengths.count);
@@ -283,24 +316,34 @@ static hd_status show_lengths(call *j, hd_err *err)
     return s;
 }
 
-static hd_status run(hd_command *c, hd_err *err)
+static hd_status score_translations(hd_score_call *j, hd_err *err)
 {
-    call *j = (call *)c;
     hd_status s = open_all(j, err);
     if (!s) s = read_all(j, err);
     if (!s && j->wanted[HD_METRIC_bleu] && j->pretokenized >= PRETOKENIZED)
-        hd_log_say(&c->log, HD_WARN,
+        hd_log_say(&j->command.log, HD_WARN,
                    "%zu lines end in ' .', as tokenized text does: BLEU needs text that is not tokenized",
                    j->pretokenized);
     if (s || j->o->sentence) return s;
-    return j->o->by_length ? show_lengths(j, err) : show(j, err);
+    return j->o->by_length ? show_lengths(j, err) : hd_score_show(j, err);
+}
+
+static hd_status run(hd_command *c, hd_err *err)
+{
+    hd_score_call *j = (hd_score_call *)c;
+    static hd_status (*const score[])(hd_score_call *, hd_err *) = {
+        [HD_SCORE_translate] = score_translations,
+        [HD_SCORE_caption] = hd_score_captions,
+        [HD_SCORE_classify] = hd_score_labels,
+    };
+    return score[j->o->task](j, err);
 }
 
 static void release(hd_command *c)
 {
-    call *j = (call *)c;
+    hd_score_call *j = (hd_score_call *)c;
     hd_lengths_release(&j->lengths);
-    for (size_t i = 0; i < MOST_FILES; i++) hd_lines_close(j->file[i]);
+    for (size_t i = 0; i < HD_SCORE_FILES; i++) hd_lines_close(j->file[i]);
     for (size_t i = 0; i < HD_OPTION_MOST * HD_METRICS; i++) {
         hd_metric_free(j->metric[i]);
         hd_mem_free(j->sample[i]);
@@ -309,10 +352,12 @@ static void release(hd_command *c)
 
 static hd_status check(hd_command *c, hd_err *err)
 {
-    call *j = (call *)c;
+    hd_score_call *j = (hd_score_call *)c;
     j->o = c->options;
-    const char *metric = j->o->by_length && !hd_command_given(c, "metric") ? "bleu" : j->o->metric;
-    hd_status s = want_all(j, metric, err);
+    const bool given = hd_command_given(c, "metric"), texts = j->o->task <= HD_SCORE_caption;
+    const char *usual = j->o->task == HD_SCORE_caption ? CAPTIONS : j->o->by_length ? "bleu" : j->o->metric;
+    hd_status s = texts ? want_all(j, given ? j->o->metric : usual, err) : HD_OK;
+    if (!s) s = check_task(j, err);
     if (!s) s = name_files(j, err);
     return s ? s : check_lengths(j, err);
 }
@@ -322,13 +367,15 @@ const hd_usage hd_verb_score = {
     .most = HD_OPTION_MOST,
     .about = "Scores translations against one or more references with BLEU, chrF2, chrF2++ and TER. Numbers "
              "and signatures are those of sacreBLEU 2.6.0. Each FILE is the output of a system, without any "
-             "standard input; several are compared with the first.\n"
+             "standard input; several are compared with the first. --task tells of what else the files are: "
+             "captions of pictures get BLEU-1 to 4, ROUGE-L and CIDEr-D, labels accuracy and a confusion "
+             "matrix.\n"
              "Files are UTF-8, one segment a line, plain or compressed (gzip, xz, zstd); '-' is standard "
              "input. The text must not be tokenized.",
     .options = options,
-    .size = sizeof(struct score),
+    .size = sizeof(hd_score_options),
     .examples = examples,
-    .call = sizeof(call),
+    .call = sizeof(hd_score_call),
     .check = check,
     .run = run,
     .release = release,

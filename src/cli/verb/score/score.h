@@ -1,0 +1,58 @@
+/* `heed score`: what is asked for, and what its tasks share. */
+#ifndef HD_CLI_VERB_SCORE_SCORE_H
+#define HD_CLI_VERB_SCORE_SCORE_H
+
+#include "cli/frame/verb.h"
+#include "metric/lengths.h"
+#include "metric/report.h"
+
+/* X(name, what FILE and --ref are, options that it has) */
+#define HD_SCORE_LIST(X)                                                                                 \
+    X(translate, "translations, a line each",                                                            \
+      "ref metric tokenize lowercase sentence bootstrap seed digits json by-length source buckets plot") \
+    X(caption, "captions, NAME<tab>CAPTION a line, and NAME#K<tab>CAPTION of --ref",                     \
+      "ref metric bootstrap seed digits json shuffle")                                                   \
+    X(classify, "labels, as heed classify writes them for files, and FILE<tab>LABEL of --ref",           \
+      "ref json plot")
+
+#define X(name, what, options) HD_SCORE_##name,
+typedef enum hd_score_task { HD_SCORE_LIST(X) HD_SCORE_TASKS } hd_score_task;
+#undef X
+
+typedef struct hd_score_options {
+    hd_texts ref;
+    bool lowercase, sentence, json;
+    int task, tokenize, bootstrap, seed, digits;
+    const char *metric;
+    bool by_length, shuffle;
+    const char *source, *buckets, *plot, *split;
+} hd_score_options;
+
+enum { HD_SCORE_FILES = 2 * HD_OPTION_MOST + 1 };
+
+typedef struct hd_score_call {
+    hd_command command;
+    const hd_score_options *o;
+    bool wanted[HD_METRICS];
+    size_t metrics, systems, refs, files;
+    const char *path[HD_SCORE_FILES]; /* of the systems, then of the references, then of the source */
+    const char *name[HD_OPTION_MOST];
+    hd_lines *file[HD_SCORE_FILES];
+    hd_line line[HD_SCORE_FILES];
+    hd_metric *metric[HD_OPTION_MOST * HD_METRICS]; /* [systems][metrics] */
+    hd_score_report_cell cell[HD_OPTION_MOST * HD_METRICS];
+    double *sample[HD_OPTION_MOST * HD_METRICS];
+    size_t pretokenized;
+    hd_lengths lengths;
+} hd_score_call;
+
+/* Makes the metrics that are wanted. */
+hd_status hd_score_begin(hd_score_call *j, hd_err *err);
+/* Writes their scores. */
+hd_status hd_score_show(hd_score_call *j, hd_err *err);
+
+/* The tasks, once all is checked. */
+hd_status hd_score_captions(hd_score_call *j, hd_err *err);
+hd_status hd_score_labels(hd_score_call *j, hd_err *err);
+
+#endif
