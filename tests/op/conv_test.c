@@ -1,6 +1,6 @@
 /* Convolution and pooling against numbers of PyTorch 2.15 (torch.nn.functional.conv2d, max_pool2d, avg_pool2d
    in double), on a batch of different pictures; pixels; the same bits whatever the threads and the batch. */
-#include "check.h"
+#include "op/pictures.h"
 
 /* x[i] = ((i * by + from) % 64) / 16 - 2, exact in every type */
 static hd_real *filled(size_t n, size_t by, size_t from)
@@ -182,19 +182,19 @@ static void pooling_agrees_with_torch(void **state)
 static void pixels_become_rows_of_squares(void **state)
 {
     (void)state;
-    enum { CHANNELS = 3, BYTES = 5 * 4 * CHANNELS + 5 * 4 * CHANNELS };
+    enum { BYTES_OF_TWO = 2 * 5 * 4 * CHANNELS };
     hd_backend *b = backend_of("cpu", 2);
     hd_run r = run_on(b);
-    uint8_t bytes[BYTES];
+    uint8_t bytes[BYTES_OF_TWO];
     hd_real worth[CHANNELS * 256];
-    for (size_t i = 0; i < BYTES; i++) bytes[i] = (uint8_t)(i * 41 + 7);
+    for (size_t i = 0; i < BYTES_OF_TWO; i++) bytes[i] = (uint8_t)(i * 41 + 7);
     for (size_t i = 0; i < CHANNELS * 256; i++) worth[i] = (hd_real)((double)i / 16 - 20);
     const int32_t begin[] = {0, 0, 60}, size[] = {5, 4, 0, 0, 5, 4};
     for (int p = 1; p <= 4; p++) {
         hd_run_begin(&r, HD_INFERENCE);
         poison_step(&r, 1 << 16);
-        void *there = hd_step_take(&r, BYTES);
-        b->upload(b, there, bytes, BYTES);
+        void *there = hd_step_take(&r, BYTES_OF_TWO);
+        b->upload(b, there, bytes, BYTES_OF_TWO);
         hd_pixels in = {.bytes = there,
                         .begin = hd_ints(&r, begin, 3),
                         .size = hd_ints(&r, size, 6),
@@ -297,7 +297,9 @@ int main(void)
         cmocka_unit_test(convolution_agrees_with_torch),
         cmocka_unit_test(pooling_agrees_with_torch),
         cmocka_unit_test(pixels_become_rows_of_squares),
+        cmocka_unit_test(pictures_agree_with_the_cpu), /* captured */
         cmocka_unit_test(same_bits_for_all_threads_and_batches),
     };
+    setenv("HEED_PAIR_DEVICE", "replay", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

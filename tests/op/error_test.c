@@ -16,6 +16,21 @@ static const int32_t *ints(hd_run *r)
     return hd_ints(r, (const int32_t[]){0, 1, 0, 1, 0, 1, 0, 1}, 8);
 }
 
+/* Grids of 5 x 4 and 2 x 3. */
+static hd_rows cells(hd_run *r)
+{
+    return (hd_rows){of(r, 26, 3), hd_grid_of(r, (const int32_t[]){5, 4, 2, 3}, 2, NULL)};
+}
+static const hd_pixels *pixels(hd_run *r)
+{
+    static const int32_t size[] = {4, 4};
+    static hd_pixels p;
+    p = (hd_pixels){.size = hd_ints(r, size, 2), .host_size = size, .channels = 1, .items = 1};
+    return &p;
+}
+/* kernel and stride, height, then width */
+#define CONV(kh, kw, sh, sw, ...) (&(hd_conv_opt){.kernel = {kh, kw}, .stride = {sh, sw}, __VA_ARGS__})
+
 static hd_tensor *attend(hd_run *r, size_t q_cols, size_t k_cols, size_t v_rows, hd_attend_opt o)
 {
     hd_rows q = {of(r, 5, q_cols), seg(r, 2, 3)}, k = {of(r, 4, k_cols), seg(r, 3, 1)},
@@ -69,6 +84,25 @@ static hd_tensor *nothing(hd_run *r, const void *context, hd_tensor *const *in)
     X(broadcast_items, HD_ESHAPE, "broadcast:|3|2", hd_broadcast(r, of(r, 3, 3), seg(r, 1, 3)))              \
     X(fold_by_none, HD_EARG, "fold:|0", hd_fold(r, (hd_rows){of(r, 4, 3), seg(r, 1, 3)}, 0).t)               \
     X(fold_segments, HD_ESHAPE, "fold:|9|4", hd_fold(r, (hd_rows){of(r, 4, 3), seg(r, 6, 3)}, 2).t)          \
+    X(conv_no_grid, HD_EARG, "conv:|grid",                                                                   \
+      hd_conv(r, (hd_rows){of(r, 4, 3), seg(r, 1, 3)}, of(r, 2, 27), NULL,                                   \
+              CONV(3, 3, 1, 1, .act = HD_IDENTITY))                                                          \
+          .t)                                                                                                \
+    X(conv_columns, HD_ESHAPE, "conv:|3 columns|2 x 2|28",                                                   \
+      hd_conv(r, cells(r), of(r, 2, 28), NULL, CONV(2, 2, 1, 1, .act = HD_IDENTITY)).t)                      \
+    X(conv_bias, HD_ESHAPE, "conv:|bias|5|2",                                                                \
+      hd_conv(r, cells(r), of(r, 2, 12), of(r, 1, 5), CONV(2, 2, 1, 1, .act = HD_IDENTITY)).t)               \
+    X(conv_fits_not, HD_ESHAPE, "conv:|5 x 1|item 1|2 x 3",                                                  \
+      hd_conv(r, cells(r), of(r, 2, 15), NULL, CONV(5, 1, 1, 1, .act = HD_IDENTITY)).t)                      \
+    X(conv_stride, HD_EARG, "conv:|0 and 1",                                                                 \
+      hd_conv(r, cells(r), of(r, 2, 27), NULL, CONV(3, 3, 0, 1, .act = HD_IDENTITY)).t)                      \
+    X(conv_function, HD_EARG, "conv:|99",                                                                    \
+      hd_conv(r, cells(r), of(r, 2, 12), NULL, CONV(2, 2, 1, 1, .act = (hd_unary)99)).t)                     \
+    X(pool_padding, HD_EARG, "pool_grid:|2|3",                                                               \
+      hd_pool_grid(r, cells(r), &(hd_pool_opt){{3, 3}, {1, 1}, {2, 1}, HD_GRID_MAX}).t)                      \
+    X(pixels_beyond, HD_ESHAPE, "pixel_rows:|9 x 9|item 0|4 x 4", hd_pixel_rows(r, pixels(r), 9).t)          \
+    X(grid_negative, HD_EARG, "grid 1|-2",                                                                   \
+      (hd_tensor *)(void *)hd_grid_of(r, (const int32_t[]){2, 2, -2, 3}, 2, NULL))                           \
     X(slice_cols_beyond, HD_ESHAPE, "slice_cols:|2|5|4", hd_slice_cols(r, of(r, 3, 4), 2, 3))                \
     X(slice_rows_beyond, HD_ESHAPE, "slice_rows:|4|3", hd_slice_rows(r, of(r, 3, 4), 4, 0))                  \
     X(norm_gain, HD_ESHAPE, "norm:|gain|4|3", hd_norm(r, of(r, 2, 3), of(r, 1, 4), NULL, NORM(0)))           \

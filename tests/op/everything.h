@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-enum { STEP_LEAVES = 24, STEP_ITEMS = 6, STEP_CLASSES = 11, STEP_BUCKETS = 8 };
+enum { STEP_LEAVES = 32, STEP_LOSSES = 7, STEP_ITEMS = 6, STEP_CLASSES = 11, STEP_BUCKETS = 8 };
 
 typedef struct step_shape {
     int32_t len[STEP_ITEMS];
@@ -19,7 +19,7 @@ typedef struct step {
     const hd_seg *seg;
     size_t rows, c, leaves;
     hd_tensor *leaf[STEP_LEAVES];
-    hd_tensor *loss[6];
+    hd_tensor *loss[STEP_LOSSES];
     hd_tensor *ids[3]; /* of top, argmax, sample */
     hd_tensor *logp;   /* of what was sampled */
 } step;
@@ -129,6 +129,41 @@ static void step_losses(step *s, hd_tensor *h)
         r, logits, &(hd_sample_opt){.temperature = 0.8f, .top_p = 0.9f, .top_k = 6, .seg = s->seg}, &s->logp);
 }
 
+/* Pictures of different sizes, one of them none: pixels, convolution, pooling. */
+static void step_pictures(step *s)
+{
+    static const int32_t size[] = {12, 8, 6, 15, 0, 0, 13, 12, 4, 4, 18, 6};
+    enum { PICTURES = COUNT_OF(size) / 2, BYTES = 3 * (12 * 8 + 6 * 15 + 13 * 12 + 4 * 4 + 18 * 6) };
+    hd_run *r = s->r;
+    uint8_t byte[BYTES];
+    hd_real worth[3 * 256];
+    int32_t begin[PICTURES] = {0};
+    for (size_t i = 0; i < BYTES; i++) byte[i] = (uint8_t)(i * 97 + i / 7);
+    for (size_t i = 0; i < COUNT_OF(worth); i++) worth[i] = (hd_real)((double)(i % 256) / 128 - 1);
+    for (size_t i = 1; i < PICTURES; i++) begin[i] = begin[i - 1] + 3 * size[2 * i - 2] * size[2 * i - 1];
+    void *bytes = hd_step_take(r, BYTES);
+    hd_tensor *table = hd_from(r, 3, 256, worth);
+    if (!bytes || !table) return;
+    r->backend->upload(r->backend, bytes, byte, BYTES);
+    hd_pixels in = {.bytes = bytes,
+                    .begin = hd_ints(r, begin, PICTURES),
+                    .size = hd_ints(r, size, 2 * PICTURES),
+                    .host_size = size,
+                    .channels = 3,
+                    .worth = table->data,
+                    .items = PICTURES};
+    if (!in.begin || !in.size) return;
+    size_t c = s->c;
+    hd_rows x = hd_pixel_rows(r, &in, 2);
+    x = hd_conv(r, x, step_leaf(s, c, 12 * 9), step_leaf(s, 1, c),
+                &(hd_conv_opt){{3, 3}, {1, 1}, {1, 1}, HD_gelu});
+    x = hd_pool_grid(r, x, &(hd_pool_opt){{3, 3}, {2, 2}, {1, 1}, HD_GRID_MAX});
+    x = hd_conv(r, x, step_leaf(s, c / 4, 6 * c), NULL, &(hd_conv_opt){{2, 3}, {2, 1}, {1, 1}, HD_IDENTITY});
+    x = hd_conv(r, x, step_leaf(s, c, c / 4), NULL, &(hd_conv_opt){{1, 1}, {1, 1}, {0, 0}, HD_relu});
+    x = hd_pool_grid(r, x, &(hd_pool_opt){{2, 2}, {1, 1}, {1, 1}, HD_GRID_MEAN});
+    s->loss[6] = hd_sum_loss(r, hd_mul(r, x.t, x.t), 0.01f);
+}
+
 /* Forward; false when an op failed, with its message in the run. */
 static bool step_forward(hd_run *r, const step_shape *shape, step *s)
 {
@@ -138,16 +173,17 @@ static bool step_forward(hd_run *r, const step_shape *shape, step *s)
     s->seg = hd_seg_of(r, shape->len, STEP_ITEMS, key);
     for (int i = 0; i < STEP_ITEMS; i++) s->rows += (size_t)shape->len[i];
     step_losses(s, step_mixed(s, step_attended(s, step_embedded(s))));
+    step_pictures(s);
     return !r->err.status;
 }
 
 /* All losses, then all gradients, in new memory; *count gets how many. */
 CHECK_UNUSED static hd_real *step_numbers(hd_run *r, step *s, size_t *count)
 {
-    size_t n = 0, most = 6 * s->rows;
+    size_t n = 0, most = STEP_LOSSES * s->rows;
     for (size_t i = 0; i < s->leaves; i++) most += hd_count_of(s->leaf[i]);
     hd_real *all = calloc(most + 1, sizeof *all);
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < STEP_LOSSES; i++)
         if (s->loss[i]) hd_read(r, s->loss[i], all + n), n += hd_count_of(s->loss[i]);
     hd_backward(r);
     for (size_t i = 0; i < s->leaves; n += hd_count_of(s->leaf[i]), i++)

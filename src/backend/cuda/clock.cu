@@ -78,6 +78,26 @@ static least of(const hd_scatter_args *a)
 {
     return (least){0, 2 * sizes(a->x)};
 }
+static least of(const hd_pixels_args *a)
+{
+    return (least){0, sizes(a->y)};
+}
+static least of(const hd_patches_args *a)
+{
+    return (least){0, 2 * sizes(a->y)};
+}
+static least of(const hd_patches_back_args *a)
+{
+    return (least){0, sizes(a->dy)};
+}
+static least of(const hd_pool_args *a)
+{
+    return (least){0, sizes(a->x, a->y, a->which)};
+}
+static least of(const hd_pool_back_args *a)
+{
+    return (least){0, sizes(a->dx, a->dy, a->which)};
+}
 static least of(const hd_norm_args *a)
 {
     return (least){0, sizes(a->x, a->y, a->branch, a->sum, a->stat)};
