@@ -24,6 +24,7 @@
 #define RECORDED_sine                 T(y) T(x) T(dx) T(dy)
 #define RECORDED_transpose            T(y) T(x)
 #define RECORDED_regrid
+#define RECORDED_lead
 #define RECORDED_pixels               T(y) P(in) S(to)
 #define RECORDED_patches              T(y) T(x) S(to) S(from)
 #define RECORDED_patches_back         T(dx) T(dy) S(to) S(from)

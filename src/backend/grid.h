@@ -41,6 +41,16 @@ typedef struct hd_regrid_args {
     hd_grid_window window;
 } hd_regrid_args;
 
+/* The segments of `from` with `lead` more rows before those of each item that is not empty: begin, len of the
+   items, item and pos of the rows, and index, the row of `from` or -1. Rows behind the last item get -1, too.
+   Items lie one behind the other, empty ones last. */
+typedef struct hd_lead_args {
+    int32_t *begin, *len, *item, *pos, *index;
+    const hd_seg *from;
+    size_t rows;
+    int32_t lead;
+} hd_lead_args;
+
 /* y [rows, channels * p * p]: a square of p x p pixels for each row of `to`, in the order channel, row,
    column; zeros in rows of no item. */
 typedef struct hd_pixels_args {

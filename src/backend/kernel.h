@@ -29,6 +29,7 @@
     X(sine)                 \
     X(transpose)            \
     X(regrid)               \
+    X(lead)                 \
     X(pixels)               \
     X(patches)              \
     X(patches_back)         \

@@ -25,6 +25,7 @@ typedef struct hd_seg {
     const int32_t *grid; /* [items, 2], backend memory: height and width of items whose rows are the cells of
                             a grid, row by row, and lie one item behind the other; NULL: they are not */
     const int32_t *host_grid;        /* the same in host memory */
+    size_t lead;                     /* rows of an item before its cells, which positions count; 0 mostly */
     const struct hd_unrolled *steps; /* the same rows laid out step after step (nn/unroll.h), or NULL */
     size_t items, rows;              /* host-side upper bounds, as is `longest` */
     size_t longest;

@@ -12,14 +12,12 @@ static const char *const keys[HD_PLACES] = {
 
 hd_model_config hd_family_own(const hd_model_config *c)
 {
-    hd_model_config own = *c;
-    own.object = json_object_get(c->object, HD_OWN_KEY);
-    return own;
+    return hd_model_config_inside(c, HD_OWN_KEY);
 }
 
 void hd_family_own_end(hd_model_config *c, const hd_model_config *own)
 {
-    if (!c->status) c->status = own->status;
+    hd_model_config_leave(c, own);
 }
 
 /* Whether it is said and there: what transformers saved again keeps the key, but not the file. */

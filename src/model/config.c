@@ -92,6 +92,18 @@ void hd_model_config_release(hd_model_config *c)
     hd_arena_release(&c->arena);
 }
 
+hd_model_config hd_model_config_inside(const hd_model_config *c, const char *key)
+{
+    hd_model_config inside = *c;
+    inside.object = json_object_get(c->object, key);
+    return inside;
+}
+
+void hd_model_config_leave(hd_model_config *c, const hd_model_config *inside)
+{
+    if (!c->status) c->status = inside->status;
+}
+
 static const json_t *member(hd_model_config *c, const char *key, bool fits, const json_t *v, const char *what)
 {
     if (!v)

@@ -33,6 +33,11 @@ void hd_model_config_refuse(hd_model_config *c, const char *format, ...)
 
 bool hd_model_config_has(const hd_model_config *c, const char *key); /* and not null */
 
+/* The object of a key as a config of its own, which borrows all from c and is not released; without keys
+   where there is none. Its faults are to be handed back. */
+hd_model_config hd_model_config_inside(const hd_model_config *c, const char *key);
+void hd_model_config_leave(hd_model_config *c, const hd_model_config *inside);
+
 /* Each takes a key that must be there; what it gives after a fault is harmless. */
 long long hd_model_config_whole(hd_model_config *c, const char *key, long long least, long long most);
 double hd_model_config_real(hd_model_config *c, const char *key, double most); /* from 0 on */

@@ -12,12 +12,17 @@
     X(lstm, "long short-term memory")                                           \
     X(gpt, "the Transformer's decoder alone")
 
+/* X(name, what it is): encoders of pictures */
+#define HD_IMAGE_MODEL_LIST(X) \
+    X(vit, "a Vision Transformer: patches of a picture through the Transformer's encoder")
+
 /* X(name, what it is): all */
 #define HD_MODEL_LIST(X)                                                             \
     X(encdec, "an encoder and a decoder: recurrent, a Transformer, or mixed")        \
     X(bert, "the Transformer's encoder alone, which fills in what is masked")        \
     X(encoder, "stages of recurrent layers and Transformer blocks, for classifiers") \
     X(classifier, "a layer that gives labels or numbers, on a model that has rows")  \
+    HD_IMAGE_MODEL_LIST(X)                                                           \
     HD_LM_LIST(X)
 
 #endif

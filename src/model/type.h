@@ -41,13 +41,15 @@ typedef struct hd_attention_layers {
 void hd_attention_layers_add(hd_attention_layers *a, int stage, int layers, int heads);
 
 typedef struct hd_model_sizes {
-    int layers;                 /* whose rows can be had */
-    size_t vocab, target_vocab; /* ids that it reads; target: of the second side, if it has one */
-    size_t positions;           /* most tokens of an item; INT32_MAX: any number */
-    bool fills;                 /* `fill` can be asked */
-    const hd_dense *pooler;     /* the layer of `pooled`; NULL: that cannot be asked */
-    size_t backward;            /* the last columns of a row that come from reading backward */
-    bool bare;                  /* items have no special tokens around them */
+    int layers;                           /* whose rows can be had */
+    size_t vocab, target_vocab;           /* ids that it reads; target: of the second side, if it has one */
+    size_t positions;                     /* most tokens of an item; INT32_MAX: any number */
+    bool fills;                           /* `fill` can be asked */
+    const hd_dense *pooler;               /* the layer of `pooled`; NULL: that cannot be asked */
+    size_t backward;                      /* the last columns of a row that come from reading backward */
+    bool bare;                            /* items have no special tokens around them */
+    const struct hd_image_prepare *image; /* how it reads a picture (data/image/prepare.h); NULL: it reads
+                                             tokens */
 } hd_model_sizes;
 
 struct hd_preparing;      /* model/prepare.h */
@@ -113,6 +115,7 @@ typedef struct hd_model_type {
     hd_rows (*rows)(hd_run *r, const void *self, int layers, const hd_items *in);
     bool reads_types;
     hd_head_dropout head_dropout;
+    hd_init head_init; /* of the weight of such a layer; zeros: PyTorch's default */
     size_t (*width)(const void *self, int layer); /* of these rows; 0: of the last layer */
     hd_tensor *(*pooled)(hd_run *r, const void *self,
                          hd_rows last);   /* a vector of each item; see sizes.pooler */

@@ -70,29 +70,29 @@ static void neighbors(size_t at[4], double w[4], size_t i, size_t from, size_t t
 
 void hd_position_weights(hd_real *out, const hd_position_grid *g)
 {
-    size_t cols = g->lead + g->from * g->from, ay[4], ax[4];
+    size_t cols = g->lead + g->from_height * g->from_width, ay[4], ax[4];
     double wy[4], wx[4];
     memset(out, 0, (g->lead + g->to_height * g->to_width) * cols * sizeof *out);
     for (size_t i = 0; i < g->lead; i++) out[i * cols + i] = 1;
     out += g->lead * cols;
     for (size_t y = 0; y < g->to_height; y++)
         for (size_t x = 0; x < g->to_width; x++, out += cols) {
-            neighbors(ay, wy, y, g->from, g->to_height);
-            neighbors(ax, wx, x, g->from, g->to_width);
+            neighbors(ay, wy, y, g->from_height, g->to_height);
+            neighbors(ax, wx, x, g->from_width, g->to_width);
             for (int i = 0; i < 4; i++)
                 for (int j = 0; j < 4; j++)
-                    out[g->lead + ay[i] * g->from + ax[j]] += (hd_real)(wy[i] * wx[j]);
+                    out[g->lead + ay[i] * g->from_width + ax[j]] += (hd_real)(wy[i] * wx[j]);
         }
 }
 
 hd_tensor *hd_positions_resized(hd_run *r, hd_tensor *table, const hd_position_grid *g)
 {
     if (!table) return NULL;
-    size_t cells, have = g->lead + g->from * g->from, bytes;
-    if (!g->from || !g->to_height || !g->to_width || hd_rows_of(table) != have)
+    size_t cells, have = g->lead + g->from_height * g->from_width, bytes;
+    if (!g->from_height || !g->from_width || !g->to_height || !g->to_width || hd_rows_of(table) != have)
         return hd_fail(r, HD_ESHAPE, "positions: a table of %zu rows is not %zu and a grid of %zu x %zu",
-                       hd_rows_of(table), g->lead, g->from, g->from);
-    if (g->to_height == g->from && g->to_width == g->from) return table;
+                       hd_rows_of(table), g->lead, g->from_height, g->from_width);
+    if (g->to_height == g->from_height && g->to_width == g->from_width) return table;
     if (!hd_size_mul(g->to_height, g->to_width, &cells) || !hd_size_mul(g->lead + cells, have, &bytes) ||
         !hd_size_mul(bytes, sizeof(hd_real), &bytes))
         return hd_fail(r, HD_ELIMIT, "positions: a grid of %zu x %zu is too large", g->to_height,

@@ -22,19 +22,19 @@ void hd_sinusoid_shift(hd_real *out, size_t cols, double by, const hd_sinusoid *
 /* Learned positions of the cells of a grid, for another grid. */
 typedef struct hd_position_grid {
     size_t lead; /* rows of the table before those of cells (a class token): kept as they are */
-    size_t from; /* the table has from * from cells, row by row */
-    size_t to_height, to_width; /* cells that are asked for */
+    size_t from_height, from_width; /* cells of the table, row by row */
+    size_t to_height, to_width;     /* cells that are asked for */
 } hd_position_grid;
 
 /* Whether a table of so many rows has `lead` rows and then a square of cells: *from gets its side. */
 bool hd_position_square(size_t rows, size_t lead, size_t *from);
 
-/* out [lead + to_height * to_width, lead + from * from]: the weights of the table's rows in each new row, by
-   cubic interpolation without antialiasing (a = -0.75, edges repeated), as torch's `bicubic`. */
+/* out [lead + to_height * to_width, lead + from_height * from_width]: the weights of the table's rows in each
+   new row, by cubic interpolation without antialiasing (a = -0.75, edges repeated), as torch's `bicubic`. */
 void hd_position_weights(hd_real *out, const hd_position_grid *g);
 
-/* The table [lead + from * from, C] resized; the table itself if the size is the same. Sends the weights: not
-   for a step that is captured, which resizes the table before it trains. */
+/* The table [lead + from_height * from_width, C] resized; the table itself if the size is the same. Sends the
+   weights: not for a step that is captured, which resizes the table before it trains. */
 hd_tensor *hd_positions_resized(hd_run *r, hd_tensor *table, const hd_position_grid *g);
 
 #endif

@@ -52,6 +52,10 @@ static inline hd_tensor *hd_embed(hd_run *r, hd_tensor *table, const int32_t *id
    each pixel. The result has a grid and wants no gradient. */
 hd_rows hd_pixel_rows(hd_run *r, const hd_pixels *in, int p);
 
+/* grid/lead.c: rows of zeros before those of each item, for tokens that are no cells; grids stay (seg->lead).
+ */
+hd_rows hd_lead_rows(hd_run *r, hd_rows x, int lead);
+
 /* grid/conv.c: x has a grid; w [out, C * height * width] in the order channel, row, column; bias [out] or
    NULL. Height, then width; strides are at least 1. */
 typedef struct hd_conv_opt {

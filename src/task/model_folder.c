@@ -98,11 +98,11 @@ void hd_model_folder_take(hd_model_folder *f, hd_train_task task, hd_model model
 {
     const hd_task_folder *is = &hd_task_folders[task];
     hd_model_sizes z = model.type->sizes(model.self);
-    f->task = is, f->model = model;
+    f->task = is, f->model = model, f->pictures = z.image;
     if (!f->tokenizer[1]) f->tokenizer[1] = f->tokenizer[0];
     if (!f->longest) f->longest = z.positions;
-    f->start = is->start && !z.bare && hd_tokenizer_special(f->tokenizer[0]).start >= 0;
-    f->end = is->end && !z.bare;
+    f->start = is->start && !z.bare && !z.image && hd_tokenizer_special(f->tokenizer[0]).start >= 0;
+    f->end = is->end && !z.bare && !z.image;
     f->drops_start = is->start && !is->end;
 }
 
@@ -138,6 +138,7 @@ hd_status hd_model_folder_save_tokenizers(hd_tokenizer *const tokenizer[2], cons
     bool shared = tokenizer[0] == tokenizer[1];
     hd_status s = HD_OK;
     for (int side = 0; !s && side < (shared ? 1 : 2); side++) {
+        if (!tokenizer[side]) continue;
         s = tokenizer_path(path, folder, shared, side, hd_tokenizer_kind_of(tokenizer[side]), err);
         if (!s) s = hd_tokenizer_save(tokenizer[side], path, err);
     }

@@ -54,9 +54,11 @@ typedef struct hd_task_folder { /* a row of the list of tasks */
 typedef struct hd_model_folder {
     const hd_task_folder *task;
     hd_model model;
-    hd_tokenizer *tokenizer[2]; /* of what it reads and what it writes; one and the same where it has one */
+    hd_tokenizer *tokenizer[2]; /* of what it reads and what it writes; one and the same where it has one;
+                                   NULL: of pictures, and of what only gives labels to them */
     hd_vocab labels;            /* in the order of the classes; {0}: it has none */
     bool pairs;                 /* its items are pairs of texts */
+    bool pictures;              /* it reads pictures, and has no tokenizer of what it reads */
     size_t trained;        /* of a translator: tokens of the longest sentence in training, end included */
     hd_pooling pool;       /* of a sentence model: how its rows become a vector; else AUTO */
     bool normalize;        /* ... and whether that is made 1 long */

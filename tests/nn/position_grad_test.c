@@ -41,15 +41,15 @@ static void four_positions_become_six_as_in_torch(void **state)
     for (size_t i = 0; i <= N * N; i++) /* a class token, then across and down */
         table[2 * i] = (hd_real)(i ? (i - 1) % N : 9), table[2 * i + 1] = (hd_real)(i ? (i - 1) / N : 7);
     hd_tensor *t = hd_from(&r, 1 + N * N, 2, table);
-    assert_ptr_equal(hd_positions_resized(&r, t, &(hd_position_grid){1, N, N, N}), t);
-    hd_real *y = host_copy(&r, hd_positions_resized(&r, t, &(hd_position_grid){1, N, TO, TO}));
+    assert_ptr_equal(hd_positions_resized(&r, t, &(hd_position_grid){1, N, N, N, N}), t);
+    hd_real *y = host_copy(&r, hd_positions_resized(&r, t, &(hd_position_grid){1, N, N, TO, TO}));
     assert_true(y[0] == 9 && y[1] == 7);
     for (size_t i = 0; i < TO * TO; i++) {
         assert_true(fabs((double)y[2 + 2 * i] - expected[i % TO]) < 1e-6);
         assert_true(fabs((double)y[3 + 2 * i] - expected[i / TO]) < 1e-6);
     }
     free(y);
-    y = host_copy(&r, hd_positions_resized(&r, t, &(hd_position_grid){1, N, 3, TO}));
+    y = host_copy(&r, hd_positions_resized(&r, t, &(hd_position_grid){1, N, N, 3, TO}));
     for (size_t i = 0; i < 3 * TO; i++) assert_true(fabs((double)y[2 + 2 * i] - expected[i % TO]) < 1e-6);
     free(y);
     hd_run_release(&r);
@@ -68,7 +68,7 @@ static void a_table_that_is_no_square_is_refused(void **state)
     assert_false(hd_position_square(1, 1, &side));
     hd_run_begin(&r, HD_INFERENCE);
     hd_tensor *t = random_rows(&r, 17, 2, 1, 1);
-    assert_null(hd_positions_resized(&r, t, &(hd_position_grid){0, 4, 6, 6}));
+    assert_null(hd_positions_resized(&r, t, &(hd_position_grid){0, 4, 4, 6, 6}));
     assert_int_equal(r.err.status, HD_ESHAPE);
     hd_run_release(&r);
     hd_backend_free(b);
@@ -77,7 +77,7 @@ static void a_table_that_is_no_square_is_refused(void **state)
 static hd_tensor *resized(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
     (void)c;
-    return hd_positions_resized(r, x[0], &(hd_position_grid){2, 3, 5, 2});
+    return hd_positions_resized(r, x[0], &(hd_position_grid){2, 3, 3, 5, 2});
 }
 
 static void resizing_follows_differences(void **state)

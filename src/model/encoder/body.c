@@ -30,6 +30,11 @@ size_t hd_body_width(const hd_body_opt *o)
     return stack_of(o)->width;
 }
 
+bool hd_body_reads_pictures(const hd_body_opt *o)
+{
+    return hd_body_model(o)->as_body->pictures;
+}
+
 float hd_body_dropout(const hd_body_opt *o)
 {
     return stack_of(o)->dropout;
@@ -50,7 +55,7 @@ hd_status hd_body_make(hd_model *out, hd_body_opt *o, hd_backend *backend, hd_er
 void hd_body_config_write(hd_text *to, const hd_body_opt *o)
 {
     hd_body_model(o)->as_body->write(to, o);
-    hd_text_print(to, ",\n \"positions\": %zu", o->positions);
+    if (!hd_body_reads_pictures(o)) hd_text_print(to, ",\n \"positions\": %zu", o->positions);
 }
 
 void hd_body_config_read(hd_model_config *c, hd_body_opt *o)
@@ -59,7 +64,8 @@ void hd_body_config_read(hd_model_config *c, hd_body_opt *o)
     o->type = hd_model_find(model);
     if (!o->type || !o->type->as_body) o->type = &hd_model_gpt; /* which says that there is no such model */
     o->type->as_body->read(c, o);
-    o->positions = (size_t)hd_model_config_whole(c, "positions", 3, MOST_POSITIONS);
+    if (!hd_body_reads_pictures(o))
+        o->positions = (size_t)hd_model_config_whole(c, "positions", 3, MOST_POSITIONS);
 }
 
 /* -- a BERT -- */

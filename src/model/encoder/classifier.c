@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "model/prepare.h"
+#include "model/vision/image_model.h"
 
 #define X(name, text) #name,
 const char *const hd_pool_names[HD_POOLS + 1] = {HD_POOL_LIST(X) NULL};
@@ -18,18 +19,29 @@ static hd_status make(hd_classifier *m, hd_backend *backend, hd_err *err)
     const hd_classifier_opt *o = &m->opt;
     m->opt.body.bert.headless = true;
     m->opt.body.bert.pooler = o->pool == HD_POOL_first;
+    m->opt.body.image.pooler &= !o->classes; /* classes are told from the class token itself */
     hd_status s = hd_body_make(&m->body, &m->opt.body, backend, err);
     if (s) return s;
     m->params = m->body.params;
-    m->out = hd_dense_make(m->params, m->body.type->width(m->body.self, 0), o->classes,
-                           &(hd_dense_opt){.init = {HD_INIT_TORCH, 1, 0}}, "classifier");
+    const hd_init own = m->body.type->head_init, init = own.kind ? own : (hd_init){HD_INIT_TORCH, 1, 0};
+    const hd_dense_opt dense = {.init = init};
+    size_t width = m->body.type->width(m->body.self, 0);
+    if (o->classes)
+        m->out =
+            hd_dense_make(m->params, width, o->classes, &dense, o->teacher ? "cls_classifier" : "classifier");
+    if (o->teacher)
+        m->second = hd_dense_make(m->params, width, o->classes, &dense, "distillation_classifier");
     return hd_params_freeze(m->params, o->frozen, err);
 }
 
 static hd_status check(const hd_classifier_opt *o, hd_err *err)
 {
     const hd_head *h = o->head;
-    bool fits = o->classes >= h->least && o->classes <= h->most && (h->each || o->pool != HD_POOL_each);
+    bool bare = !o->classes && hd_body_reads_pictures(&o->body);
+    bool fits =
+        (o->classes >= h->least && o->classes <= h->most && (h->each || o->pool != HD_POOL_each)) || bare;
+    if (o->teacher && !(o->classes && o->body.image.distilled && o->pool == HD_POOL_first))
+        return hd_err_set(err, HD_EARG, "a second layer of labels needs a distillation token and pool first");
     return fits ? HD_OK : hd_err_set(err, HD_EARG, "%s", h->wants);
 }
 
@@ -73,7 +85,7 @@ static hd_tensor *ends(hd_run *r, const hd_model *body, hd_rows x)
 
 static bool has_pooler(const hd_classifier *m)
 {
-    return m->opt.pool == HD_POOL_first && m->body.type->pooled;
+    return m->opt.pool == HD_POOL_first && m->body.type->sizes(m->body.self).pooler;
 }
 
 static hd_tensor *pooled(hd_run *r, const hd_classifier *m, hd_rows x)
@@ -108,6 +120,9 @@ static hd_rows rows_of(hd_run *r, const hd_classifier *m, const hd_class_batch *
 hd_tensor *hd_classifier_loss(hd_run *r, const hd_classifier *m, const hd_class_batch *b,
                               const hd_loss_opt *opt)
 {
+    if (!m->out.w || m->second.w)
+        return hd_fail(r, HD_EARG, "the model has %s: it is for inference only",
+                       m->out.w ? "a second layer of labels" : "no labels");
     hd_rows x = rows_of(r, m, b);
     if (b->next && m->body.type->lm.loss_of) {
         hd_loss_opt words = {.coef = opt->coef, .weight = b->share};
@@ -116,9 +131,24 @@ hd_tensor *hd_classifier_loss(hd_run *r, const hd_classifier *m, const hd_class_
     return m->opt.head->loss(r, &m->out, vectors(r, m, b, x), b, opt);
 }
 
+/* The mean of y and what the second layer makes of the second rows. */
+static hd_tensor *with_teacher(hd_run *r, const hd_classifier *m, hd_rows x, hd_tensor *y)
+{
+    const int32_t *len = x.t ? hd_seg_lens(r, x.seg) : NULL;
+    int32_t *second = len ? hd_host_take(r, (x.seg->items + 1) * sizeof *second) : NULL, at = 0;
+    if (!second) return NULL;
+    for (size_t i = 0; i < x.seg->items; at += len[i++]) second[i] = at + 1;
+    hd_tensor *v = hd_gather(r, x.t, hd_ints(r, second, x.seg->items), x.seg->items, 1);
+    return hd_scale(r, hd_add(r, y, hd_dense_of(r, &m->second, v, HD_IDENTITY)), 0.5f);
+}
+
 static hd_tensor *logits(hd_run *r, const hd_classifier *m, const hd_class_batch *b)
 {
-    hd_tensor *y = hd_dense_of(r, &m->out, vectors(r, m, b, rows_of(r, m, b)), HD_IDENTITY);
+    if (!m->out.w)
+        return hd_fail(r, HD_EARG, "the model has no labels: train it with --task classify --from");
+    hd_rows x = rows_of(r, m, b);
+    hd_tensor *y = hd_dense_of(r, &m->out, vectors(r, m, b, x), HD_IDENTITY);
+    if (m->second.w) y = with_teacher(r, m, x, y);
     return hd_probe_offer(r, "logits", y, NULL);
 }
 
@@ -214,7 +244,10 @@ static void describe(const void *self, hd_details *to)
         hd_details_text(to, "norm", b->stack.pre_norm ? "pre" : "post");
         hd_details_text(to, "activation", hd_unary_name(b->stack.act));
     }
-    hd_details_whole(to, "positions", b->positions);
+    if (hd_body_reads_pictures(b))
+        hd_image_encoder_describe(&b->image, to);
+    else
+        hd_details_whole(to, "positions", b->positions);
     if (o->head->logp) hd_details_whole(to, "classes", o->classes);
 }
 
@@ -232,6 +265,7 @@ static void prepare(hd_preparing *p, const void *self)
     const hd_model body = body_of(self);
     if (body.type->prepare) body.type->prepare(p, body.self);
     hd_prepare(p, ((const hd_classifier *)self)->out.w);
+    hd_prepare(p, ((const hd_classifier *)self)->second.w);
 }
 
 static const char *pooled_formula(const hd_classifier *m)

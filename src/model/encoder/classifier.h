@@ -26,8 +26,10 @@ typedef struct hd_head hd_head;
 typedef struct hd_classifier_opt {
     hd_body_opt body; /* whether a BERT has a pooler and a head is seen to */
     hd_pool_kind pool;
-    size_t classes;
+    size_t classes;      /* 0: none, the body of pictures alone */
     bool bare;           /* items are read without special tokens around them, as a published GPT-2's */
+    bool teacher;        /* a second layer, on the second row, which learned from a teacher: the answer is the
+                            mean of both; for inference only */
     const hd_head *head; /* NULL: hd_head_classes */
     hd_frozen frozen;    /* borrowed for the making */
 } hd_classifier_opt;
@@ -35,8 +37,8 @@ typedef struct hd_classifier_opt {
 typedef struct hd_classifier {
     hd_classifier_opt opt; /* with a head */
     hd_model body;
-    hd_params *params; /* the body's, with the layer */
-    hd_dense out;
+    hd_params *params;    /* the body's, with the layer */
+    hd_dense out, second; /* second: see opt.teacher */
 } hd_classifier;
 
 hd_status hd_classifier_new(hd_classifier **out, hd_backend *backend, const hd_classifier_opt *opt,

@@ -74,6 +74,7 @@ hd_seg *hd_grid_under(hd_run *r, const char *op, const hd_seg *from, const hd_gr
 {
     if (!from->grid || !from->host_grid)
         return hd_fail(r, HD_EARG, "%s: the rows are not cells of a grid", op);
+    if (from->lead) return hd_fail(r, HD_EARG, "%s: %zu rows of each item are no cells", op, from->lead);
     if (!window_fits(r, op, w)) return NULL;
     size_t n = from->items, rows = 0, longest = 0;
     int32_t *grid = places_of(r, op, from, w), *len = grid ? cells_of(r, grid, n) : NULL;

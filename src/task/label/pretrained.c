@@ -43,7 +43,8 @@ hd_status hd_origin_open(hd_origin *out, const char *folder, hd_err *err)
 static bool same_labels(const hd_origin *o, const hd_classifier *m, const hd_vocab *labels)
 {
     const hd_vocab *then = &o->folder.labels;
-    if (o->model.classes != m->opt.classes || o->model.head != m->opt.head || then->count != labels->count)
+    if (o->model.classes != m->opt.classes || o->model.teacher || o->model.head != m->opt.head ||
+        then->count != labels->count)
         return false;
     for (size_t i = 0; i < labels->count; i++)
         if (strcmp(hd_vocab_piece(labels, (int32_t)i), hd_vocab_piece(then, (int32_t)i))) return false;
