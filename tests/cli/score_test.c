@@ -14,7 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "data/image/image.h"
 #include "heed.h"
+#include "outcome.h"
 
 enum { ROOM = 1 << 16 };
 
@@ -262,6 +264,51 @@ static void labels_are_scored_with_those_behind(void **state)
     assert_null(strstr(out, "(other)"));
 }
 
+/* One of two objects is found, and something where nothing is. */
+static void boxes_are_scored_in_three_forms(void **state)
+{
+    (void)state;
+    char out[ROOM];
+    uint8_t pixel[100 * 100] = {0};
+    const hd_image im = {100, 100, 1, pixel};
+    if (hd_image_write_png(&im, "p.png", NULL)) leave_out("no libpng");
+    assert_true(put("boxes.csv", "image,split,label,xmin,ymin,xmax,ymax\np.png,test,a,10,10,30,30\n"
+                                 "p.png,test,a,50,50,70,90\np.png,train,b,1,1,9,9\n") &&
+                put("boxes.json",
+                    "{\"images\": [{\"id\": 7, \"file_name\": \"p.png\", \"width\": 100, \"height\": 100}],"
+                    "\"categories\": [{\"id\": 3, \"name\": \"a\"}], \"annotations\": ["
+                    "{\"id\": 1, \"image_id\": 7, \"category_id\": 3, \"bbox\": [10, 10, 20, 20]},"
+                    "{\"id\": 2, \"image_id\": 7, \"category_id\": 3, \"bbox\": [50, 50, 20, 40]}]}") &&
+                put("found.jsonl", "{\"file\": \"x/p.png\", \"objects\": ["
+                                   "{\"label\": \"a\", \"score\": 0.9, \"box\": [10, 10, 30, 30]},"
+                                   "{\"label\": \"a\", \"score\": 0.8, \"box\": [0, 60, 30, 99]}]}\n") &&
+                put("found.csv", "image,label,score,xmin,ymin,xmax,ymax\np.png,a,0.9,10,10,30,30\n"
+                                 "p.png,a,0.8,0,60,30,99\n") &&
+                put("found.json",
+                    "[{\"image_id\": 7, \"category_id\": 3, \"bbox\": [10, 10, 20, 20], \"score\": 0.9},"
+                    "{\"image_id\": 7, \"category_id\": 3, \"bbox\": [0, 60, 30, 39], \"score\": 0.8}]"));
+    static const char *const arguments[] = {"--ref boxes.csv --split test found.jsonl",
+                                            "--ref boxes.csv --split test found.csv",
+                                            "--ref boxes.json found.json"};
+    for (size_t i = 0; i < COUNT_OF(arguments); i++) { /* recalls 0 to 0.5 at precision 1: 51 of 101 */
+        assert_int_equal(shell(out, "$HEED score --task detect %s 2>&1", arguments[i]), 0);
+        assert_string_equal(out, "class     boxes     found      AP    AP50    AP75\n"
+                                 "a             2         2    50.5    50.5    50.5\n"
+                                 "all           2         2    50.5    50.5    50.5\n");
+    }
+    assert_int_equal(shell(out, "$HEED score --task detect --ref boxes.csv --split train found.csv --json"),
+                     0);
+    assert_non_null(strstr(out, "\"ap\": 0,"));
+    assert_int_equal(shell(out, "$HEED score --task detect --ref boxes.csv found.json 2>&1"), 1);
+    assert_string_equal(out,
+                        "heed score: found.json: COCO's results need --ref in COCO's form, not boxes.csv\n");
+    assert_int_equal(shell(out,
+                           "sed s/30/nan/ found.csv > nan.csv; $HEED score --task detect --ref boxes.csv "
+                           "nan.csv 2>&1"),
+                     1);
+    assert_string_equal(out, "heed score: nan.csv:2: a box or its score is not a number\n");
+}
+
 static void failures_are_named(void **state)
 {
     (void)state;
@@ -370,9 +417,10 @@ int main(void)
         cmocka_unit_test(lengths_have_scores_of_their_own),
         cmocka_unit_test(captions_are_scored_by_picture),
         cmocka_unit_test(labels_are_scored_with_those_behind),
+        cmocka_unit_test(boxes_are_scored_in_three_forms),
         cmocka_unit_test(failures_are_named),
         cmocka_unit_test(tokenized_text_is_warned_about),
         cmocka_unit_test(nothing_leaks),
     };
-    return cmocka_run_group_tests(tests, make_files, remove_files);
+    return outcome(cmocka_run_group_tests(tests, make_files, remove_files));
 }

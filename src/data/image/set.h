@@ -14,6 +14,7 @@ typedef struct hd_box {
 
 typedef struct hd_image_set {
     size_t count;
+    int channels;          /* most of any picture as decoded: 1 or 3 */
     int32_t *size;         /* [count, 2] height and width as decoded */
     int32_t *label;        /* [count]; NULL: there are none */
     size_t *first_box;     /* [count + 1] in box; NULL: there are no boxes */

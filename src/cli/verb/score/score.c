@@ -51,6 +51,10 @@ static const hd_option options[] = {
      "score each caption against the references of another picture: what captions score that do not depend "
      "on the picture",
      HD_FLAG_INTO(hd_score_options, shuffle)},
+    {"images", 0, "FOLDER", NULL, "of boxes: the folder of the pictures; if not given, that of --ref",
+     HD_FILE_INTO(hd_score_options, images)},
+    {"split", 0, "NAME", NULL, "of boxes in a CSV file with a column split: only rows where it is NAME",
+     HD_TEXT_INTO(hd_score_options, split)},
     {"json", 0, NULL, NULL, "write JSON, with every digit", HD_FLAG_INTO(hd_score_options, json)},
 
     {"by-length", 0, NULL, NULL,
@@ -73,6 +77,8 @@ static const hd_example examples[] = {
     {"heed score --ref ref.de a.de b.de --source src.en --by-length --plot lengths.svg",
      "which system copes with long sentences?"},
     {"heed score --task caption --ref captions.txt out.tsv", "captions of pictures"},
+    {"heed score --task detect --ref boxes.csv --images DIR --split test found.jsonl",
+     "average precision of boxes"},
     {"heed score --task classify --ref labels.tsv found.tsv --plot confusion.svg",
      "accuracy, and which labels are taken for which"},
     {NULL, NULL},
@@ -334,6 +340,7 @@ static hd_status run(hd_command *c, hd_err *err)
     static hd_status (*const score[])(hd_score_call *, hd_err *) = {
         [HD_SCORE_translate] = score_translations,
         [HD_SCORE_caption] = hd_score_captions,
+        [HD_SCORE_detect] = hd_score_detections,
         [HD_SCORE_classify] = hd_score_labels,
     };
     return score[j->o->task](j, err);
@@ -368,8 +375,8 @@ const hd_usage hd_verb_score = {
     .about = "Scores translations against one or more references with BLEU, chrF2, chrF2++ and TER. Numbers "
              "and signatures are those of sacreBLEU 2.6.0. Each FILE is the output of a system, without any "
              "standard input; several are compared with the first. --task tells of what else the files are: "
-             "captions of pictures get BLEU-1 to 4, ROUGE-L and CIDEr-D, labels accuracy and a confusion "
-             "matrix.\n"
+             "captions of pictures get BLEU-1 to 4, ROUGE-L and CIDEr-D, boxes average precision as COCO "
+             "computes it, labels accuracy and a confusion matrix.\n"
              "Files are UTF-8, one segment a line, plain or compressed (gzip, xz, zstd); '-' is standard "
              "input. The text must not be tokenized.",
     .options = options,

@@ -12,6 +12,11 @@
       "ref metric tokenize lowercase sentence bootstrap seed digits json by-length source buckets plot") \
     X(caption, "captions, NAME<tab>CAPTION a line, and NAME#K<tab>CAPTION of --ref",                     \
       "ref metric bootstrap seed digits json shuffle")                                                   \
+    X(detect,                                                                                            \
+      "boxes with scores, as heed detect --json or COCO's results have them, and true ones, as CSV or "  \
+      "COCO's "                                                                                          \
+      "annotations",                                                                                     \
+      "ref images split digits json")                                                                    \
     X(classify, "labels, as heed classify writes them for files, and FILE<tab>LABEL of --ref",           \
       "ref json plot")
 
@@ -25,7 +30,7 @@ typedef struct hd_score_options {
     int task, tokenize, bootstrap, seed, digits;
     const char *metric;
     bool by_length, shuffle;
-    const char *source, *buckets, *plot, *split;
+    const char *source, *buckets, *plot, *split, *images;
 } hd_score_options;
 
 enum { HD_SCORE_FILES = 2 * HD_OPTION_MOST + 1 };
@@ -53,6 +58,7 @@ hd_status hd_score_show(hd_score_call *j, hd_err *err);
 
 /* The tasks, once all is checked. */
 hd_status hd_score_captions(hd_score_call *j, hd_err *err);
+hd_status hd_score_detections(hd_score_call *j, hd_err *err);
 hd_status hd_score_labels(hd_score_call *j, hd_err *err);
 
 #endif

@@ -76,6 +76,7 @@ static hd_status append_picture(hd_set_builder *b, hd_line name, const hd_image 
     if (!s) s = hd_vocab_add(&set->name, name.text, name.size, err);
     if (s) return s;
     set->size[2 * n] = size->height, set->size[2 * n + 1] = size->width;
+    if (size->channels > set->channels) set->channels = size->channels;
     set->label[n] = -1;
     set->mark[n] = mark;
     set->count++;

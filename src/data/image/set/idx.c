@@ -184,7 +184,7 @@ static hd_status describe(hd_image_set *set, const uint8_t *label, hd_err *err)
         set->mark[i] = (uint64_t)i << 32 | hd_checksum(0, b->pixel + i * bytes, bytes);
         if (label) set->label[i] = label[i];
     }
-    set->count = b->count;
+    set->count = b->count, set->channels = b->channels;
     if (!s) hd_set_hash(set);
     return s;
 }

@@ -53,7 +53,7 @@ static hd_status choose(bool *moves, const hd_image_set *s, double fraction, uin
 static hd_status make(hd_image_set *to, const hd_image_set *s, size_t count, size_t boxes, size_t captions,
                       size_t bytes, hd_err *err)
 {
-    *to = (hd_image_set){.root = hd_mem_text(s->root), .block = s->block};
+    *to = (hd_image_set){.root = hd_mem_text(s->root), .block = s->block, .channels = s->channels};
     if (to->block) to->block->users++;
     to->size = hd_mem_array(count, 2 * sizeof *to->size);
     to->mark = hd_mem_array(count, sizeof *to->mark);

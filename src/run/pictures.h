@@ -1,0 +1,19 @@
+/* What the options of a run mean for its pictures, whatever the task. */
+#ifndef HD_RUN_PICTURES_H
+#define HD_RUN_PICTURES_H
+
+#include "data/image/augment.h"
+#include "run/options.h"
+
+/* How pictures change in training. */
+hd_augment hd_train_augment(const hd_train_options *o);
+/* Whether they change at all. */
+bool hd_train_augments(const hd_train_options *o);
+
+/* How a model that is new reads pictures of these data: --image-size and --channels or, where these are 0,
+   the size that half of the pictures do not exceed, up to `most`, and gray if all are; mean and deviation of
+   each channel over some of the pictures. */
+hd_status hd_train_prepare(hd_image_prepare *out, const hd_image_set *set, const hd_train_options *o,
+                           int most, hd_err *err);
+
+#endif
