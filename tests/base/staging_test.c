@@ -13,7 +13,7 @@
 static hd_err last;
 static int renames_to_fail;
 static char synced[16][512]; /* the folders that were synced, in order */
-static int syncs;
+static int syncs, file_syncs;
 
 int rename(const char *from, const char *to)
 {
@@ -30,6 +30,12 @@ int fsync(int file)
         synced[syncs++][n > 0 ? n : 0] = 0;
     }
     return (int)syscall(SYS_fsync, file);
+}
+
+int syncfs(int file)
+{
+    file_syncs++;
+    return (int)syscall(SYS_syncfs, file);
 }
 
 static const char *failed(hd_status s)
@@ -64,6 +70,25 @@ static void nothing_is_seen_before_the_end(void **state)
     assert_non_null(
         strstr(failed(hd_staging_begin(&s, at("place"), &last)), "place: exists already and is not empty"));
     assert_true(is_there(at("place/file")));
+}
+
+static void many_files_are_synced_at_once(void **state)
+{
+    (void)state;
+    static hd_staging s;
+    assert_int_equal(hd_staging_begin(&s, at("many"), &last), HD_OK);
+    file_syncs = 0;
+    assert_int_equal(hd_staging_write(&s, "a", "one", 3, &last), HD_OK);
+    assert_int_equal(hd_staging_write(&s, "b", "two", 3, &last), HD_OK);
+    assert_non_null(
+        strstr(failed(hd_staging_write(&s, "a", "x", 1, &last)), "a: cannot create: File exists"));
+    assert_int_equal(file_syncs, 0);
+    assert_int_equal(hd_staging_end(&s, HD_OK, &last), HD_OK);
+    assert_int_equal(file_syncs, 1);
+    char *text = get_file(at("many/a"), NULL);
+    assert_string_equal(text, "one");
+    free(text);
+    assert_int_equal(entries_in(at("many")), 2);
 }
 
 static void a_failure_leaves_the_place_as_it_was(void **state)
@@ -156,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_seen_before_the_end),
+        cmocka_unit_test(many_files_are_synced_at_once),
         cmocka_unit_test(a_failure_leaves_the_place_as_it_was),
         cmocka_unit_test(links_to_folders_are_followed),
         cmocka_unit_test(what_killed_processes_left_is_removed),

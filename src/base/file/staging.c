@@ -3,6 +3,7 @@
 #include "base/file/staging.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,12 +82,51 @@ hd_status hd_staging_begin(hd_staging *s, const char *path, hd_err *err)
     return status;
 }
 
+static hd_status write_all(int file, const char *data, size_t bytes, const char *path, hd_err *err)
+{
+    while (bytes) {
+        ssize_t n = write(file, data, bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n == 0) errno = ENOSPC; /* a write of 0 bytes without an error */
+        if (n <= 0) return hd_err_set(err, HD_EFILE, "%s: cannot write: %s", path, strerror(errno));
+        data += n, bytes -= (size_t)n;
+    }
+    return HD_OK;
+}
+
+hd_status hd_staging_write(hd_staging *s, const char *name, const void *data, size_t bytes, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_status status = hd_path(path, s->temp, name, err);
+    if (status) return status;
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0) return hd_err_set(err, HD_EFILE, "%s: cannot create: %s", path, strerror(errno));
+    s->unsynced = true;
+    status = write_all(file, data, bytes, path, err);
+    if (close(file) && !status)
+        status = hd_err_set(err, HD_EFILE, "%s: cannot close: %s", path, strerror(errno));
+    return status;
+}
+
+/* All that the file system has not written yet. */
+static hd_status sync_files(const hd_staging *s, hd_err *err)
+{
+    if (!s->unsynced) return HD_OK;
+    int folder = open(s->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = folder >= 0 && !syncfs(folder);
+    hd_status status =
+        synced ? HD_OK : hd_err_set(err, HD_EFILE, "%s: cannot sync: %s", s->path, strerror(errno));
+    if (folder >= 0) close(folder);
+    return status;
+}
+
 /* The lock is released first: with its file in the target, that could not be replaced. If another process
    takes the lock in that moment, this one fails. */
 static hd_status put_in_place(hd_staging *s, hd_err *err)
 {
     char parent[HD_PATH];
-    hd_status status = hd_folder_sync(s->temp, err);
+    hd_status status = sync_files(s, err);
+    if (!status) status = hd_folder_sync(s->temp, err);
     hd_lock_release(&s->lock);
     if (status) return status;
     if (rename(s->temp, s->place))

@@ -10,11 +10,16 @@ typedef struct hd_staging {
     char place[HD_PATH]; /* with links resolved */
     char temp[HD_PATH];  /* to write in */
     hd_lock lock;        /* of the target */
+    bool unsynced;       /* there are files of hd_staging_write */
 } hd_staging;
 
 /* `path` must not exist, or be an empty folder or a link to one. Leftovers of killed processes are
    removed. */
 hd_status hd_staging_begin(hd_staging *s, const char *path, hd_err *err);
+
+/* Writes a new file, `name` below s->temp. All of these are synced together, in the end: thousands of small
+   files would take minutes otherwise. */
+hd_status hd_staging_write(hd_staging *s, const char *name, const void *data, size_t bytes, hd_err *err);
 
 /* With HD_OK, moves s->temp to the target; with a failure, removes s->temp and leaves the target
    unchanged. Returns that failure, or its own. */

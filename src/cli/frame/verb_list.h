@@ -23,6 +23,7 @@
     X(score, "score translations with BLEU, chrF and TER, as sacreBLEU does") \
     X(bench, "time training and decoding on this machine")                    \
     X(corpus, "write a small English-German corpus for training")             \
+    X(shapes, "draw pictures of shapes with classes, boxes and captions")     \
     X(help, "show help for heed or a verb")
 
 #endif
