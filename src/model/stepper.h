@@ -39,6 +39,10 @@ typedef struct hd_gpt hd_gpt;
    decoder's first input. A source is encoded when it joins; all hypotheses of one share its rows. */
 hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *ids, const int32_t *len,
                             size_t items, int32_t start, hd_err *err);
+/* The same for pictures as the model reads them, which must outlive the stepper. */
+struct hd_image_batch;
+hd_status hd_encdec_picture_stepper(hd_stepper *out, const hd_encdec *m,
+                                    const struct hd_image_batch *pictures, int32_t start, hd_err *err);
 /* The same for prompts to be continued; one is read whole when it joins. */
 hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err);

@@ -21,11 +21,12 @@ struct hd_stepping {
     /* Scores of the first tokens of items that join, and of one more row for each seat. */
     hd_tensor *(*read)(hd_run *r, const hd_stepping *s, const hd_arrivals *a);
     hd_tensor *(*forward)(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg);
-    bool sends;                /* a step sends more than its tokens: it is not captured */
-    bool raw;                  /* scores are logits */
-    int32_t start;             /* of encoder-decoders: the decoder's first input */
-    size_t live;               /* seats; the cache may have some more */
-    int32_t *ids, *len, *room; /* of the items; one block, from ids */
+    bool sends;                            /* a step sends more than its tokens: it is not captured */
+    bool raw;                              /* scores are logits */
+    int32_t start;                         /* of encoder-decoders: the decoder's first input */
+    const struct hd_image_batch *pictures; /* that items are; NULL: they are tokens */
+    size_t live;                           /* seats; the cache may have some more */
+    int32_t *ids, *len, *room;             /* of the items; one block, from ids */
     size_t items, rows;
     size_t joined, read_rows; /* of items and rows */
 };

@@ -57,7 +57,7 @@ static hd_status fill_tokens(const hd_front *f, hd_params *p, hd_err *err)
     return s;
 }
 
-static const hd_front_type tokens = {token_rows, fill_tokens};
+static const hd_front_type tokens = {.rows = token_rows, .fill = fill_tokens};
 
 hd_front hd_tokens_make(hd_params *p, const hd_tokens_opt *o)
 {

@@ -19,6 +19,7 @@ typedef struct hd_items {
 typedef struct hd_front hd_front;
 
 typedef struct hd_front_type {
+    bool scoped; /* what it offers to a probe has names of its own */
     hd_rows (*rows)(hd_run *r, const hd_front *f, const hd_items *in);
     /* Tables that are not learned, once the parameters are ready; NULL: it has none. */
     hd_status (*fill)(const hd_front *f, hd_params *p, hd_err *err);
@@ -33,6 +34,7 @@ struct hd_front {
     hd_norm_layer norm;                 /* without a gain: none */
     hd_dense project;                   /* without a weight: none */
     float scale, dropout;
+    const void *self; /* of a kind that is not of tokens */
 };
 
 typedef enum hd_positions { HD_POSITIONS_NONE, HD_POSITIONS_LEARNED, HD_POSITIONS_SINUSOID } hd_positions;

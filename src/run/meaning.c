@@ -7,7 +7,9 @@ hd_tokenizer_opt hd_train_vocabulary(const hd_train_options *o)
     return (hd_tokenizer_opt){.vocab = o->vocab_size == HD_TRAIN_ALL_PIECES ? 0 : (size_t)o->vocab_size,
                               .unigram = o->subwords == 1,
                               .coverage = o->character_coverage,
-                              .least = o->unit == HD_TRAIN_WORD && o->task != HD_TRAIN_MLM ? 2 : 1};
+                              .least = o->min_count ? (uint64_t)o->min_count
+                                       : o->unit == HD_TRAIN_WORD && o->task != HD_TRAIN_MLM ? 2
+                                                                                             : 1};
 }
 
 /* A file's name without its folder, and the length of what stands before it. */

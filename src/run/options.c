@@ -4,6 +4,7 @@
 #include "backend/backend.h"
 #include "model/encoder/classifier.h"
 #include "model/encdec/encdec.h"
+#include "model/vision/image_encoder.h"
 #include "train/schedule.h"
 
 #define OWNER hd_train_options
@@ -59,7 +60,7 @@ static const char *const schedules[] = {
 #define DATA       .group = "Data"
 #define VOCABULARY .group = "Vocabulary"
 #define MODEL      .group = "Model"
-#define RECURRENT  .group = "Recurrent encoder-decoders", .tasks = TRANSLATE
+#define RECURRENT  .group = "Recurrent encoder-decoders", .tasks = TRANSLATE | CAPTION
 #define LEARNING   .group = "Optimization"
 #define LIMITS     .group = "Stopping"
 #define REPORTS    .group = "Validation, checkpoints and reports"
@@ -75,6 +76,7 @@ enum {
     LM = 1u << HD_TRAIN_LM,
     MLM = 1u << HD_TRAIN_MLM,
     CLASSIFY = 1u << HD_TRAIN_CLASSIFY,
+    CAPTION = 1u << HD_TRAIN_CAPTION,
 /* Tasks with labels, of texts or of any items: what a line is to their models says so. */
 #define X(NAME, name, about, what, verb, line, ...) | TEXT_##line << HD_TRAIN_##NAME
     TEXTS = 0 HD_TASK_LIST(X),
@@ -110,6 +112,7 @@ enum {
 #define BEGINNINGS          HD_BEGINNING_LIST(X)
 #define READINGS            HD_READING_LIST(X)
 #define FEEDINGS            HD_FEEDING_LIST(X)
+#define IMAGE_ENCODERS      HD_IMAGE_MODEL_LIST(X)
 #define Y(NAME, name, text) "; " name ": " text
 #define LOCALITIES          HD_LOCALITY_LIST(Y)
 

@@ -13,7 +13,8 @@
 /* X(NAME, name, how the best model is chosen) */
 #define HD_CHOICE_LIST(X)                                                 \
     X(BLEU, bleu, "by the BLEU score of translated validation sentences") \
-    X(LOSS, loss, "by the validation loss")
+    X(LOSS, loss, "by the validation loss")                               \
+    X(CIDER, cider, "by the CIDEr-D score of captions of validation pictures")
 
 #define X(NAME, name, text) HD_CHOICE_##NAME,
 typedef enum hd_choice { HD_CHOICE_LIST(X) HD_CHOICES } hd_choice;

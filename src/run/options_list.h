@@ -8,13 +8,14 @@
     CHOICE("preset", 'p', "NAME", "tiny", preset, hd_preset_names,
         "sizes and training recipe; other options override parts of it. translate: tiny, small, base or big "
         "(Transformers), sutskever, rnnsearch, luong or tutorial (recurrent); lm: gpt2, gpt2-medium, "
-        "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base", FOR(TRANSLATE | LM | MLM),
+        "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell or "
+        "caption-transformer", FOR(TRANSLATE | LM | MLM | CAPTION),
         NEEDS(HD_HAS_PRESET))
     PATH("out", 'o', "FOLDER", out, "model folder to write; created if missing", CALL)
     PATH("from", 0, "FOLDER", from,
         "start from the model in this folder, trained here or imported: its tokenizer, sizes and weights. "
         "Tasks with labels fine-tune a model of mlm, of lm or of one of them with a new output layer",
-        FOR(TRANSLATE | LM | MLM | LABELS))
+        FOR(TRANSLATE | LM | MLM | LABELS | CAPTION))
     FLAG("resume", 0, resume,
         "continue the run in --out from its last checkpoint, bit for bit; stopping conditions, threads, "
         "device and reports may change", CALL)
@@ -29,7 +30,13 @@
         "translate: files of parallel sentences, source and target in turn, or files with a tab between "
         "them (.tsv if there are several); lm, mlm: texts; labels of texts: a table with the columns label "
         "(of multilabel: labels with commas between, or nothing), text and, for pairs of texts, text2; tag: "
-        "lines of a token, a tab and its label", DATA)
+        "lines of a token, a tab and its label; caption: lines of a picture's name, maybe # and a number, a "
+        "tab and a caption", DATA)
+    PATH("train-names", 0, "FILE", train_names,
+        "learn only from the pictures named in this file, one name a line", DATA, FOR(CAPTION))
+    PATH("valid-names", 0, "FILE", valid_names,
+        "validate with the pictures named in this file; without --valid, of the file of --train", DATA,
+        FOR(CAPTION))
     FILES("train-dir", 0, "FOLDER", train_dir, 1,
         "training data as a folder with one file per class, one text per line", DATA, FOR(CLASSIFY))
     FILES("valid", 0, "FILE", valid, HD_OPTION_MOST, "validation data, in the form of --train", DATA)
@@ -43,11 +50,12 @@
     REAL("valid-fraction", 0, "X", "0", valid_fraction, 0, 0.5,
         "without --valid: fraction of the training data to hold out for validation; of a text its end", DATA)
     INT("max-length", 0, "N", "200", max_length, 1, 1000000, "longest sentence or text, in tokens", DATA,
-        FOR(TRANSLATE | LABELS))
+        FOR(TRANSLATE | LABELS | CAPTION))
     CHOICE("on-long", 0, "WHAT", "skip", on_long, long_lines,
         "what to do with longer ones: skip, cut or error", DATA, FOR(TRANSLATE))
     CHOICE("on-invalid", 0, "WHAT", "error", on_invalid, bad_lines,
-        "what to do with lines that are not UTF-8: error or skip", DATA, FOR(TRANSLATE))
+        "what to do with lines that are not UTF-8 and pictures that cannot be read: error or skip", DATA,
+        FOR(TRANSLATE | CAPTION))
     CHOICE("on-empty", 0, "WHAT", "skip", on_empty, empty_lines,
         "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
 
@@ -79,7 +87,12 @@
         "sentencepiece (subwords), words or characters; with --tokenizer-model also bpe, wordpiece, marian "
         "or t5", VOCABULARY, FOR(TRANSLATE), TOKENIZER)
     CHOICE("unit", 0, "UNIT", "char", unit, units, "tokens: word, char or subword", VOCABULARY,
-        FOR(LM | MLM | LABELS), TOKENIZER)
+        FOR(LM | MLM | LABELS | CAPTION), TOKENIZER)
+    INT("min-count", 0, "N", "0", min_count, 0, 1000000,
+        "words (--unit word) or characters seen fewer times are unknown; 0: 2 for words", VOCABULARY,
+        FOR(LM | LABELS | CAPTION), TOKENIZER)
+    FLAG("cased", 0, cased, "keep capital letters; captions are lower-cased otherwise", VOCABULARY,
+        FOR(CAPTION), TOKENIZER)
     INT("vocab-size", 0, "N", "8000", vocab_size, 5, 1000000,
         "largest vocabulary; smaller where the text supports fewer tokens", VOCABULARY, TOKENIZER)
     CHOICE("subwords", 0, "KIND", "bpe", subwords, subwords, "how subwords are learned: bpe or unigram",
@@ -111,11 +124,15 @@
         FOR(TRANSLATE | LABELS), SHAPE)
     TEXT("decoder", 0, "STAGES", NULL, decoder,
         "the same of the decoder: transformer, or an rnn, gru or lstm, followed by transformer if you like",
-        MODEL, FOR(TRANSLATE), SHAPE)
+        MODEL, FOR(TRANSLATE | CAPTION), SHAPE)
+    CHOICE("image-encoder", 0, "KIND", "vit", image_encoder, hd_image_encoder_names,
+        "what turns a picture into vectors" IMAGE_ENCODERS, MODEL, FOR(CAPTION), SHAPE)
+    INT("image-width", 0, "N", "256", image_width, 1, 65536, "columns of these vectors, where it is not a vit",
+        MODEL, FOR(CAPTION), SHAPE)
     INT("encoder-layers", 0, "N", "4", encoder_layers, 1, 1000,
-        "layers of the encoder, where --encoder does not say", MODEL, FOR(TRANSLATE), SHAPE)
+        "layers of the encoder, where --encoder does not say", MODEL, FOR(TRANSLATE | CAPTION), SHAPE)
     INT("decoder-layers", 0, "N", "4", decoder_layers, 1, 1000,
-        "layers of the decoder, where --decoder does not say", MODEL, FOR(TRANSLATE), SHAPE)
+        "layers of the decoder, where --decoder does not say", MODEL, FOR(TRANSLATE | CAPTION), SHAPE)
     INT("layers", 0, "N", "4", layers, 1, 1000, "layers; of a translator those of encoder and decoder each",
         MODEL, SIZE, NEEDS(HD_HAS_LAYERS))
     INT("width", 0, "N", "128", width, 1, 65536, "hidden size (d_model)", MODEL, SIZE, NEEDS(HD_HAS_NETWORK))
@@ -125,20 +142,20 @@
     INT("heads", 0, "N", "4", heads, 1, 1024, "attention heads", MODEL, SIZE, NEEDS(HD_HAS_BLOCKS))
     CHOICE("norm", 0, "PLACE", "pre", norm, norms,
         "layer norm before (pre) or after (post, as in the paper) each sublayer", MODEL,
-        FOR(TRANSLATE | LM | LABELS), SHAPE, NEEDS(HD_HAS_BLOCKS))
+        FOR(TRANSLATE | LM | LABELS | CAPTION), SHAPE, NEEDS(HD_HAS_BLOCKS))
     CHOICE("activation", 0, "NAME", "relu", activation, hd_train_activations,
         "of feed-forward layers: relu, gelu, gelu_tanh or silu; of rnn cells: tanh or sigmoid", MODEL, SHAPE,
         NEEDS(HD_HAS_ACTIVATION))
     CHOICE("position-kind", 0, "KIND", "sinusoidal", position_kind, position_kinds,
         "position embeddings: sinusoidal, learned, or none: the model cannot tell the order of words", MODEL,
-        FOR(TRANSLATE), SHAPE, NEEDS(HD_HAS_POSITIONS))
+        FOR(TRANSLATE | CAPTION), SHAPE, NEEDS(HD_HAS_POSITIONS))
     INT("max-positions", 0, "N", "512", max_positions, 2, 1000000,
-        "longest sentence the model can ever take, in tokens", MODEL, FOR(TRANSLATE), SHAPE)
+        "longest sentence the model can ever take, in tokens", MODEL, FOR(TRANSLATE | CAPTION), SHAPE)
     FLAG("unscaled-attention", 0, unscaled_attention,
         "do not divide attention scores by the square root of the head size", MODEL, FOR(TRANSLATE), SHAPE,
         NEEDS(HD_HAS_BLOCKS))
     FLAG("untied", 0, untied, "separate embedding tables for source, target and output", MODEL,
-        FOR(TRANSLATE | LM), SHAPE, NEEDS(HD_HAS_NETWORK))
+        FOR(TRANSLATE | LM | CAPTION), SHAPE, NEEDS(HD_HAS_NETWORK))
     INT("context", 0, "N", NULL, context, 1, 1000000, "tokens of a window; the model never sees more of them",
         MODEL, FOR(LM | MLM), .from = HD_FROM_DEFAULT, NEEDS(HD_HAS_WINDOWS))
     INT("order", 0, "N", "6", order, 1, 64,
@@ -212,7 +229,7 @@
     INT("batch-tokens", 0, "N", "2500", batch_tokens, 1, 100000000,
         "tokens per update, counting the longer side of each pair", LEARNING, FOR(TRANSLATE))
     INT("batch-size", 0, "N", "12", batch_size, 1, 1000000, "windows (lm, mlm) or items per update", LEARNING,
-        FOR(LM | MLM | LABELS), UPDATES)
+        FOR(LM | MLM | LABELS | CAPTION), UPDATES)
     INT("micro-batches", 0, "N", "1", micro_batches, 1, 100000,
         "split each batch into N parts and accumulate their gradients, to save memory", LEARNING, UPDATES)
     REAL("lr", 0, "X", "0.005", lr, 0, 1000, "peak learning rate", LEARNING, UPDATES)
@@ -240,9 +257,9 @@
     REAL("dropout", 0, "X", "0.2", dropout, 0, 0.99, "dropout of embeddings and sublayers", LEARNING,
         .from = HD_FROM_DEFAULT, NEEDS(HD_HAS_NETWORK))
     REAL("attention-dropout", 0, "X", "0", attention_dropout, 0, 0.99, "dropout of attention weights",
-        LEARNING, FOR(TRANSLATE))
+        LEARNING, FOR(TRANSLATE | CAPTION))
     REAL("ffn-dropout", 0, "X", "0", ffn_dropout, 0, 0.99, "dropout inside the feed-forward layers",
-        LEARNING, FOR(TRANSLATE), NEEDS(HD_HAS_BLOCKS))
+        LEARNING, FOR(TRANSLATE | CAPTION), NEEDS(HD_HAS_BLOCKS))
     REAL("source-dropout", 0, "X", "0", source_dropout, 0, 0.99, "dropout of whole source tokens", LEARNING,
         FOR(TRANSLATE))
     REAL("drop-path", 0, "X", "0", drop_path, 0, 0.99,
@@ -252,12 +269,12 @@
         "probability mass of the target spread over the whole vocabulary", LEARNING, UPDATES)
     TEXTS("freeze", 0, "PATTERN", freeze,
         "do not train parameters of such names, as in 'model.encoder.*' or 'bert.embeddings.*'; may be "
-        "repeated", LEARNING, FOR(TRANSLATE | LABELS))
+        "repeated", LEARNING, FOR(TRANSLATE | LABELS | CAPTION))
     FLAG("sum-loss", 0, sum_loss,
         "use the gradient of the sum of the losses in a batch, not of their mean: --lr is then smaller, "
         "--clip larger", LEARNING, UPDATES)
     FLAG("recompute", 0, recompute, "recompute activations in the backward pass instead of storing them",
-        LEARNING, FOR(TRANSLATE), NEEDS(HD_HAS_BLOCKS))
+        LEARNING, FOR(TRANSLATE | CAPTION), NEEDS(HD_HAS_BLOCKS))
     INT("seed", 0, "N", "1", seed, 0, 2147483647,
         "random seed: the same seed gives the same bits on the same device and instruction set (heed info "
         "--devices), with any number of threads", LEARNING, UPDATES)
@@ -277,7 +294,10 @@
     INT("bleu-sentences", 0, "N", "500", bleu_sentences, 0, 100000000,
         "validation sentences to translate for BLEU; 0: none", REPORTS, FOR(TRANSLATE))
     CHOICE("select-by", 0, "BY", "bleu", select_by, hd_choice_names,
-        "what decides which model is the best: bleu or loss", REPORTS, FOR(TRANSLATE))
+        "what decides which model is the best: bleu (translate), cider (caption) or loss", REPORTS,
+        FOR(TRANSLATE | CAPTION))
+    INT("caption-images", 0, "N", "1000", caption_images, 0, 100000000,
+        "validation pictures to caption for CIDEr-D; 0: none", REPORTS, FOR(CAPTION))
     LONG("save-every", 0, "N", "0", save_every, 0, 1e15,
         "save a checkpoint every N updates; 0: at every validation", REPORTS, REPORT, UPDATES)
     LONG("report-every", 0, "N", "100", report_every, 1, 1e15, "log every N updates", REPORTS, REPORT,

@@ -90,6 +90,19 @@ static const hd_setting labels_blocks[] = {
 static const hd_setting fine_tuning[] = {
     {"warmup", "20"}, {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"},
     {"label-smoothing", "0"}, {"batch-size", "32"}, {"epochs", "10"}, {0}};
+static const hd_setting show_attend_tell[] = {
+    {"image-encoder", "vit"}, {"image-size", "64"}, {"decoder", "lstm"},
+    {"decoder-layers", "1"}, {"attention-gate", "true"}, {"attention-penalty", "1"},
+    {"decoder-init", "maps"}, {"readout", "residual"}, {"untied", "true"}, {"width", "512"},
+    {"unit", "word"}, {"min-count", "5"}, {"vocab-size", "1000000"}, {"max-length", "50"},
+    {"max-positions", "64"}, {"shift", "4"}, {"dropout", "0.5"}, {"label-smoothing", "0"},
+    {"batch-size", "64"}, {"lr", "0.001"}, {"warmup", "200"}, {"schedule", "cosine"},
+    {"min-lr-ratio", "0.01"}, {"weight-decay", "0.05"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"},
+    {"select-by", "cider"}, {"epochs", "40"}, {0}};
+static const hd_setting caption_transformer[] = {
+    {"image-encoder", "vit"}, {"patch-size", "8"}, {"conv-stem", "3"}, {"decoder", "transformer"},
+    {"encoder-layers", "4"}, {"decoder-layers", "3"}, {"width", "256"}, {"ffn-size", "1024"}, {"heads", "8"},
+    {"activation", "gelu"}, {"untied", "false"}, {"dropout", "0.2"}, {"drop-path", "0.1"}, {0}};
 /* clang-format on */
 
 const char *const hd_preset_names[HD_PRESETS + 1] = {
@@ -99,9 +112,10 @@ const char *const hd_preset_names[HD_PRESETS + 1] = {
 };
 
 const hd_preset_info hd_presets[HD_PRESET_NONE] = {
-#define X(NAME, name, TASK, BASE, settings) \
-    [HD_PRESET_##                           \
-        NAME] = {name, HD_TRAIN_##TASK, HD_TRAIN_##TASK != HD_TRAIN_TRANSLATE, HD_PRESET_##BASE, settings},
+#define X(NAME, name, TASK, BASE, settings)                                                  \
+    [HD_PRESET_##NAME] = {name, HD_TRAIN_##TASK,                                             \
+                          HD_TRAIN_##TASK == HD_TRAIN_LM || HD_TRAIN_##TASK == HD_TRAIN_MLM, \
+                          HD_PRESET_##BASE, settings},
     HD_PRESET_LIST(X)
 #undef X
 #define X(NAME, BASE, settings) [HD_PRESET_##NAME] = {NULL, -1, false, HD_PRESET_##BASE, settings},

@@ -18,7 +18,9 @@
     X(REGRESS, regress, "a number for each text", "a model that gives numbers", "classify", item, true,     \
       true, "best_accuracy", labeler)                                                                       \
     X(MULTILABEL, multilabel, "any number of labels for each text", "a classifier", "classify", item, true, \
-      true, "best_micro_f1", labeler)
+      true, "best_micro_f1", labeler)                                                                       \
+    X(CAPTION, caption, "a caption for each picture", "a captioner", "caption", picture, false, true,       \
+      "best_cider", captioner)
 
 #define X(NAME, name, ...) HD_TRAIN_##NAME,
 typedef enum hd_train_task { HD_TASK_LIST(X) HD_TRAIN_TASKS } hd_train_task;

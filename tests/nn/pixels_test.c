@@ -29,7 +29,7 @@ static void pixels_become_rows(void **state)
     hd_real *y = host_copy(&r, x.t);
     assert_run_ok(&r);
     assert_int_equal(hd_rows_of(x.t), 6);
-    for (size_t i = 0; i < sizeof bytes; i++) assert_float_equal(y[i], bytes[i] / 127.5 - 1, 1e-6);
+    for (size_t i = 0; i < sizeof bytes; i++) assert_float_equal(y[i], (float)(bytes[i] / 127.5 - 1), 1e-6f);
     assert_int_equal(in.key[0], 7);
     free(y);
     hd_run_release(&r);

@@ -16,6 +16,7 @@
     X(plot, "draw the loss curves of training runs")                          \
     X(classify, "label every line")                                           \
     X(tag, "label every token")                                               \
+    X(caption, "write captions for pictures")                                 \
     X(tokenize, "turn text into tokens, or back")                             \
     X(import, "make a model from a Hugging Face checkpoint")                  \
     X(export, "write a model as a Hugging Face checkpoint")                   \

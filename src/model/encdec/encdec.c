@@ -51,7 +51,7 @@ static hd_tokens_opt common_front(hd_params *p, const hd_encdec_opt *o)
         .sinusoid = o->sinusoid,
         .dropout = o->stack.dropout,
         .init = {HD_INIT_NORMAL, o->unscaled ? 1 : (float)(1 / sqrt((double)o->stack.width)), 0}};
-    if (o->tied)
+    if (o->tied && !o->pictures)
         t.shared =
             hd_param_add(p, o->source_vocab, o->stack.width, t.init, "%sshared.weight", o->names->prefix);
     snprintf(name, sizeof name, "%s%s", o->names->prefix, o->names->positions);
@@ -85,7 +85,7 @@ static void make_output(hd_encdec *m, size_t in)
                        : hd_param_add(p, o->target_vocab, in, (hd_init){HD_INIT_XAVIER, 1, 0}, "%s.weight",
                                       o->names->output);
     if (shares) hd_param_alias(p, m->output, "%s.weight", o->names->output);
-    for (int i = 0; o->tied && i < 2; i++)
+    for (int i = 0; o->tied && !o->pictures && i < 2; i++)
         hd_param_alias(p, m->target.table, "%s%s.%s.weight", o->names->prefix, o->names->side[i],
                        o->names->table);
     if (o->output_bias)
@@ -120,6 +120,7 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
                                           .in = o->stack.width,
                                           .width = o->stack.width,
                                           .positions = o->positions,
+                                          .length = o->pictures ? hd_encdec_length(m) : o->positions,
                                           .dropout = o->stack.dropout,
                                           .attention_dropout = o->stack.attention_dropout,
                                           .encoder = &m->encoder,
@@ -139,6 +140,21 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
     return s;
 }
 
+/* What turns sources into rows; *in: their columns, 0: the usual. */
+static hd_status make_source(hd_encdec *m, hd_front *out, size_t *in, const hd_tokens_opt *tokens,
+                             const char *side, hd_err *err)
+{
+    hd_image_encoder_opt image = m->opt.image;
+    if (!m->opt.pictures) return *out = make_front(&m->params, &m->opt, *tokens, false), HD_OK;
+    image.name = side;
+    hd_status s = hd_image_encoder_make(&m->image, &m->params, &image, err);
+    if (s) return s;
+    m->opt.image = m->image.opt;
+    *out = hd_encdec_picture_front(&m->image);
+    *in = hd_image_encoder_width(&m->image.opt);
+    return HD_OK;
+}
+
 static hd_status make_all(hd_encdec *m, hd_err *err)
 {
     const hd_encdec_opt *o = &m->opt;
@@ -151,10 +167,12 @@ static hd_status make_all(hd_encdec *m, hd_err *err)
                         .source_dropout = o->source_dropout,
                         .name = side};
     size_t out = 0;
+    hd_front source = {0};
     hd_tokens_opt tokens = common_front(&m->params, o);
-    hd_front source = make_front(&m->params, o, tokens, false);
+    hd_status s = make_source(m, &source, &e.in, &tokens, side, err);
+    if (s) return s;
     m->target = make_front(&m->params, o, tokens, true);
-    hd_status s = hd_encoder_make(&m->encoder, &m->params, &e, source, err);
+    s = hd_encoder_make(&m->encoder, &m->params, &e, source, err);
     if (!s) s = make_decoder(m, &out, err);
     if (!s) make_output(m, out);
     return s;
@@ -183,11 +201,12 @@ static hd_status check(const hd_encdec_opt *o, hd_err *err)
                    hd_stages_have(&o->decoder, HD_STAGE_transformer);
     hd_status s = attends ? hd_stack_check(&o->stack, err) : HD_OK;
     if (s) return s;
-    if (!o->stack.width || !o->stack.inner || !o->source_vocab || !o->target_vocab || !o->positions)
+    if (!o->stack.width || !o->stack.inner || (!o->source_vocab && !o->pictures) || !o->target_vocab ||
+        !o->positions)
         return hd_err_set(
             err, HD_EARG,
             "an encoder-decoder needs width, inner width, vocabularies and positions of at least 1");
-    if (o->tied && o->source_vocab != o->target_vocab)
+    if (o->tied && !o->pictures && o->source_vocab != o->target_vocab)
         return hd_err_set(err, HD_EARG, "tied embeddings need one vocabulary, not %zu and %zu",
                           o->source_vocab, o->target_vocab);
     return check_stages(o, err);
@@ -201,7 +220,10 @@ hd_status hd_encdec_new(hd_encdec **out, hd_backend *backend, const hd_encdec_op
     m->opt = *opt;
     m->opt.frozen = (hd_frozen){0}; /* borrowed for this call */
     if (!m->opt.names) m->opt.names = &hd_encdec_marian;
-    m->opt.encoder = hd_stages_resolved(&opt->encoder, opt->encoder_layers);
+    if (opt->pictures && !opt->encoder.count)
+        m->opt.encoder = (hd_stages){.at = {{.kind = HD_STAGE_none}}, .count = 1};
+    else
+        m->opt.encoder = hd_stages_resolved(&opt->encoder, opt->encoder_layers);
     m->opt.decoder = hd_stages_resolved(&opt->decoder, opt->decoder_layers);
     hd_params_init(&m->params, backend);
     hd_status s = check(&m->opt, err);
@@ -223,6 +245,7 @@ void hd_encdec_free(hd_encdec *m)
     if (!m) return;
     hd_params_release(&m->params);
     hd_encoder_release(&m->encoder);
+    hd_image_encoder_release(&m->image);
     for (int i = 0; i < m->stacks; i++) hd_stack_release(&m->stack[i]);
     hd_mem_free(m);
 }
@@ -321,6 +344,7 @@ double hd_encdec_flops(const hd_encdec *m, double sentences, double source, doub
 {
     double b = sentences, s = source, t = target;
     double sum = hd_encoder_flops(&m->encoder, b, s) + b * t * 2 * (double)hd_count_of(&m->output->t);
+    if (m->opt.pictures) sum += hd_image_encoder_flops(&m->image, b);
     if (hd_encdec_recurs(m)) sum += hd_recurrent_decoder_flops(&m->cells, b, s, t);
     for (int i = 0; i < m->stacks; i++) sum += hd_stack_flops(&m->stack[i].opt, b, t, s);
     return sum;

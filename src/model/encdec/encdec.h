@@ -7,6 +7,7 @@
 #include "model/config.h"
 #include "model/encoder/encoder.h"
 #include "model/encdec/recurrent_decoder.h"
+#include "model/vision/image_encoder.h"
 #include "model/type.h"
 #include "nn/position.h"
 
@@ -28,10 +29,12 @@ typedef struct hd_encdec_opt {
     hd_stack_opt stack; /* as of hd_encoder_opt; on both sides. Its dropout is that of embeddings, too;
            relative positions take the place of the others */
     size_t source_vocab, target_vocab;
-    bool tied;          /* one table for source, target and output; the vocabularies are one then */
-    bool own_output;    /* tied: but the output layer has a table of its own */
-    bool scaled_output; /* rows are divided by sqrt(width) before the output layer */
-    bool unscaled;      /* no sqrt(width) on embeddings; blocks that are plain have none either */
+    bool pictures;              /* sources are pictures: no vocabulary, and stages, if any, on top of: */
+    hd_image_encoder_opt image; /* their encoder */
+    bool tied;                  /* one table for source, target and output; the vocabularies are one then */
+    bool own_output;            /* tied: but the output layer has a table of its own */
+    bool scaled_output;         /* rows are divided by sqrt(width) before the output layer */
+    bool unscaled;              /* no sqrt(width) on embeddings; blocks that are plain have none either */
     bool output_bias;
     hd_unary cell; /* of rnn stages: tanh or sigmoid; HD_IDENTITY: tanh */
     bool learned_positions, no_positions;
@@ -50,6 +53,7 @@ hd_encdec_opt hd_encdec_opt_t5(void);
 typedef struct hd_encdec {
     hd_encdec_opt opt; /* stages resolved */
     hd_params params;
+    hd_image_encoder image; /* the front of `encoder`, where sources are pictures */
     hd_encoder encoder;
     hd_front target;
     hd_recurrent_decoder cells; /* the decoder's recurrent stage, if it has one */
@@ -81,6 +85,11 @@ bool hd_encdec_unrolls(const hd_encdec *m);
 
 /* A cache for decoding `items` sentences. */
 hd_status hd_encdec_cache(hd_cache **out, const hd_encdec *m, size_t items, hd_err *err);
+
+/* Rows that a picture becomes. */
+size_t hd_encdec_length(const hd_encdec *m);
+/* The front of an encoder of pictures. */
+hd_front hd_encdec_picture_front(const hd_image_encoder *e);
 
 hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const hd_items *in);
 /* Rows of the decoder for target ids (shifted by the caller). memory is not read once the cache holds it. */

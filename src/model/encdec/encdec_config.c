@@ -3,6 +3,7 @@
 
 #include "model/encdec/encdec.h"
 #include "model/keys.h"
+#include "model/vision/image_model.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
 enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
@@ -11,13 +12,13 @@ enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
 #define TARGET_VOCAB "target_vocab"
 #define T5_VOCAB     "vocab"
 
-enum { PLAIN = 1, STAGED = 2, T5 = 4 }; /* what it is, for the keys that it has */
+enum { PLAIN = 1, STAGED = 2, T5 = 4, PICTURES = 8 }; /* what it is, for the keys that it has */
 
 #define KEY(name, kind, field) HD_KEY_OF(hd_encdec_opt, name, kind, field)
 
 static const hd_key keys[] = {
-    {KEY("encoder", STAGES, encoder), .of = STAGED},
-    {KEY("decoder", STAGES, decoder), .of = STAGED},
+    {KEY("encoder", STAGES, encoder), .of = STAGED | PICTURES},
+    {KEY("decoder", STAGES, decoder), .of = STAGED | PICTURES},
     {KEY("encoder_layers", WHOLE, encoder_layers), .least = 1, .most = MOST_SIZE, .of = PLAIN | T5},
     {KEY("decoder_layers", WHOLE, decoder_layers), .least = 1, .most = MOST_SIZE, .of = PLAIN | T5},
     {KEY("heads", WHOLE, stack.heads), .least = 1, .most = MOST_SIZE},
@@ -32,39 +33,44 @@ static const hd_key keys[] = {
     {KEY("gated", FLAG, stack.gated), .of = T5},
     {KEY("own_output", FLAG, own_output), .of = T5},
     {KEY("scaled_output", FLAG, scaled_output), .of = T5},
-    {KEY("tied", FLAG, tied), .of = PLAIN | STAGED},
-    {KEY("pre_norm", FLAG, stack.pre_norm), .of = PLAIN | STAGED},
-    {KEY("output_bias", FLAG, output_bias), .of = PLAIN | STAGED},
-    {KEY("learned_positions", FLAG, learned_positions), .of = PLAIN | STAGED},
+    {KEY("tied", FLAG, tied), .of = PLAIN | STAGED | PICTURES},
+    {KEY("pre_norm", FLAG, stack.pre_norm), .of = PLAIN | STAGED | PICTURES},
+    {KEY("output_bias", FLAG, output_bias), .of = PLAIN | STAGED | PICTURES},
+    {KEY("learned_positions", FLAG, learned_positions), .of = PLAIN | STAGED | PICTURES},
     {KEY(SOURCE_VOCAB, WHOLE, source_vocab), .least = 1, .most = INT32_MAX, .when = HD_KEY_LATE,
      .of = PLAIN | STAGED},
     {KEY(TARGET_VOCAB, WHOLE, target_vocab), .least = 1, .most = INT32_MAX, .when = HD_KEY_LATE,
-     .of = PLAIN | STAGED},
-    {KEY("unscaled", FLAG, unscaled), .when = HD_KEY_RARE, .of = PLAIN | STAGED},
-    {KEY("no_positions", FLAG, no_positions), .when = HD_KEY_RARE, .of = PLAIN | STAGED},
-    {KEY("unscaled_scores", FLAG, stack.unscaled_scores), .when = HD_KEY_RARE, .of = PLAIN | STAGED},
-    {KEY("cell", CELL, cell), .when = HD_KEY_RARE, .of = STAGED},
-    {KEY("context", CHOICE, recurrent.context), HD_KEY_NAMES(hd_context_names), .of = STAGED},
-    {KEY("score", CHOICE, recurrent.score), HD_KEY_NAMES(hd_scoring_names), .of = STAGED},
-    {KEY("attention", CHOICE, recurrent.locality), HD_KEY_NAMES(hd_locality_names), .of = STAGED},
-    {KEY("query", CHOICE, recurrent.query), HD_KEY_NAMES(hd_query_names), .of = STAGED},
-    {KEY("begin", CHOICE, recurrent.begin), HD_KEY_NAMES(hd_beginning_names), .of = STAGED},
-    {KEY("read", CHOICE, recurrent.read), HD_KEY_NAMES(hd_reading_names), .of = STAGED},
-    {KEY("window", WHOLE, recurrent.window), .least = 0, .most = MOST_SIZE, .of = STAGED},
-    {KEY("attention_heads", WHOLE, recurrent.heads), .least = 0, .most = MOST_SIZE, .of = STAGED},
-    {KEY("project", FLAG, recurrent.project), .of = STAGED},
-    {KEY("feed_context", FLAG, recurrent.feed_context), .of = STAGED},
-    {KEY("skips", FLAG, recurrent.skips), .of = STAGED},
-    {KEY("no_feedback", FLAG, recurrent.no_feedback), .of = STAGED},
-    {KEY("relu", FLAG, recurrent.relu), .of = STAGED},
-    {KEY("gate", FLAG, recurrent.gate), .when = HD_KEY_RARE, .of = STAGED},
+     .of = PLAIN | STAGED | PICTURES},
+    {KEY("unscaled", FLAG, unscaled), .when = HD_KEY_RARE, .of = PLAIN | STAGED | PICTURES},
+    {KEY("no_positions", FLAG, no_positions), .when = HD_KEY_RARE, .of = PLAIN | STAGED | PICTURES},
+    {KEY("unscaled_scores", FLAG, stack.unscaled_scores), .when = HD_KEY_RARE,
+     .of = PLAIN | STAGED | PICTURES},
+    {KEY("cell", CELL, cell), .when = HD_KEY_RARE, .of = STAGED | PICTURES},
+    {KEY("context", CHOICE, recurrent.context), HD_KEY_NAMES(hd_context_names), .of = STAGED | PICTURES},
+    {KEY("score", CHOICE, recurrent.score), HD_KEY_NAMES(hd_scoring_names), .of = STAGED | PICTURES},
+    {KEY("attention", CHOICE, recurrent.locality), HD_KEY_NAMES(hd_locality_names), .of = STAGED | PICTURES},
+    {KEY("query", CHOICE, recurrent.query), HD_KEY_NAMES(hd_query_names), .of = STAGED | PICTURES},
+    {KEY("begin", CHOICE, recurrent.begin), HD_KEY_NAMES(hd_beginning_names), .of = STAGED | PICTURES},
+    {KEY("read", CHOICE, recurrent.read), HD_KEY_NAMES(hd_reading_names), .of = STAGED | PICTURES},
+    {KEY("window", WHOLE, recurrent.window), .least = 0, .most = MOST_SIZE, .of = STAGED | PICTURES},
+    {KEY("attention_heads", WHOLE, recurrent.heads), .least = 0, .most = MOST_SIZE, .of = STAGED | PICTURES},
+    {KEY("project", FLAG, recurrent.project), .of = STAGED | PICTURES},
+    {KEY("feed_context", FLAG, recurrent.feed_context), .of = STAGED | PICTURES},
+    {KEY("skips", FLAG, recurrent.skips), .of = STAGED | PICTURES},
+    {KEY("no_feedback", FLAG, recurrent.no_feedback), .of = STAGED | PICTURES},
+    {KEY("relu", FLAG, recurrent.relu), .of = STAGED | PICTURES},
+    {KEY("gate", FLAG, recurrent.gate), .when = HD_KEY_RARE, .of = STAGED | PICTURES},
     {KEY("reverse_source", FLAG, reverse_source), .of = STAGED},
     {KEY("activation", UNARY, stack.act)},
     {KEY("eps", REAL, stack.eps), .most = 1},
     {0},
 };
 
-static const char transformer[] = "transformer", encdec[] = "encoder-decoder", t5[] = "t5";
+/* Models that read pictures: with names of our own, and a VisionEncoderDecoder of transformers with a GPT-2.
+ */
+static const char transformer[] = "transformer", encdec[] = "encoder-decoder", t5[] = "t5",
+                  captioner[] = "captioner", vision[] = "vision-encoder-decoder",
+                  ENCODER[] = "picture_encoder";
 
 static bool plain(const hd_stages *s)
 {
@@ -74,6 +80,7 @@ static bool plain(const hd_stages *s)
 const char *hd_encdec_kind(const hd_encdec_opt *o)
 {
     if (o->names == &hd_encdec_t5) return t5;
+    if (o->pictures) return o->names == &hd_encdec_vision ? vision : captioner;
     return plain(&o->encoder) && plain(&o->decoder) ? transformer : encdec;
 }
 
@@ -84,6 +91,7 @@ const char *hd_encdec_vocab_key(const hd_encdec_opt *o, int side)
 
 static unsigned having(const char *kind)
 {
+    if (kind == captioner || kind == vision) return PICTURES;
     return kind == t5 ? T5 : kind == encdec ? STAGED : PLAIN;
 }
 
@@ -91,25 +99,54 @@ void hd_encdec_config_write(hd_text *to, const hd_encdec_opt *o)
 {
     hd_encdec_opt m = *o;
     /* as a model has them that was made: stages say how many layers they have */
-    m.encoder = hd_stages_resolved(&m.encoder, m.encoder_layers);
+    if (!m.pictures) m.encoder = hd_stages_resolved(&m.encoder, m.encoder_layers);
     m.decoder = hd_stages_resolved(&m.decoder, m.decoder_layers);
     m.encoder_layers = m.encoder.at[0].layers, m.decoder_layers = m.decoder.at[0].layers;
     const char *kind = hd_encdec_kind(&m);
     hd_text_print(to, ",\n \"model\": \"%s\"", kind);
     hd_keys_write(to, keys, having(kind), &m);
+    if (!m.pictures) return;
+    hd_text_print(to, ",\n \"%s\": {\"format\": 1", ENCODER);
+    hd_image_encoder_write(to, &m.image);
+    hd_text_put(to, "}");
+}
+
+static void read_image(hd_model_config *c, hd_encdec_opt *o)
+{
+    hd_model_config inside = hd_model_config_inside(c, ENCODER);
+    const char *name = hd_model_config_text(&inside, "model");
+    int kind = 0;
+    while (hd_image_encoder_names[kind] && strcmp(hd_image_encoder_names[kind], name)) kind++;
+    if (kind == HD_IMAGE_KINDS)
+        hd_model_config_refuse(&inside, "\"model\" is \"%.40s\", not \"%s\"", name,
+                               hd_image_encoder_names[0]);
+    else
+        hd_image_encoder_read(&inside, (hd_image_encoder_kind)kind, &o->image);
+    hd_model_config_leave(c, &inside);
+}
+
+static const char *kind_named(const char *model)
+{
+    static const char *const kinds[] = {transformer, encdec, t5, captioner, vision};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(model, kinds[i])) return kinds[i];
+    return transformer;
 }
 
 void hd_encdec_config_read(hd_model_config *c, hd_encdec_opt *o)
 {
     const char *model = hd_model_config_text(c, "model");
-    const char *kind = !strcmp(model, t5) ? t5 : !strcmp(model, encdec) ? encdec : transformer;
+    const char *kind = kind_named(model);
     *o = kind == t5 ? hd_encdec_opt_t5() : (hd_encdec_opt){.sinusoid = {.halves = true}}; /* as Marian */
     o->encoder_layers = o->decoder_layers = 1;
     if (strcmp(model, kind))
         hd_model_config_refuse(c, "\"model\" is \"%.40s\", not \"%s\", \"%s\" or \"%s\"", model, transformer,
                                encdec, t5);
-    if (kind == encdec) o->cell = HD_tanh;
+    if (kind == encdec || kind == captioner) o->cell = HD_tanh;
     hd_keys_read(c, keys, having(kind), o);
+    o->pictures = kind == captioner || kind == vision;
+    if (kind == vision) o->names = &hd_encdec_vision;
+    if (o->pictures) read_image(c, o);
     if (kind == t5) o->target_vocab = o->source_vocab;
     if (o->encoder_layers > MOST_LAYERS || o->decoder_layers > MOST_LAYERS)
         hd_model_config_refuse(c, "more than %d layers", MOST_LAYERS);
@@ -120,7 +157,10 @@ void hd_encdec_config_read(hd_model_config *c, hd_encdec_opt *o)
 static void tell_stages(hd_details *to, const hd_encdec_opt *o)
 {
     char text[HD_STAGES_TEXT];
-    if (hd_encdec_kind(o) == encdec) {
+    if (o->pictures) {
+        hd_image_encoder_describe(&o->image, to);
+        hd_details_text(to, "decoder", hd_stages_text(&o->decoder, text));
+    } else if (hd_encdec_kind(o) == encdec) {
         hd_details_text(to, "encoder", hd_stages_text(&o->encoder, text));
         hd_details_text(to, "decoder", hd_stages_text(&o->decoder, text));
     } else {

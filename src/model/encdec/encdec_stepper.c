@@ -1,7 +1,9 @@
 /* Encoder-decoders, one decoder row a step. */
 #include "model/encdec/encdec.h"
 
+#include "base/mem.h"
 #include "model/stepper_parts.h"
+#include "nn/pixels.h"
 
 static hd_tensor *decode(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg,
                          hd_encoded memory)
@@ -11,14 +13,38 @@ static hd_tensor *decode(hd_run *r, const hd_stepping *s, const int32_t *ids, co
     return hd_stepping_end(r, s, hd_encdec_logits(r, m, x));
 }
 
+/* The item of a picture is one token, its number in the batch; they join in order. */
+static hd_encoded read_pictures(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
+{
+    const hd_encdec *m = s->model;
+    const hd_image_batch *all = s->pictures;
+    size_t first = (size_t)a->ids[0], behind = first + a->items;
+    size_t from = (size_t)all->begin[first],
+           to = behind < all->items ? (size_t)all->begin[behind] : all->byte_count;
+    int32_t *begin = hd_host_take(r, a->items * sizeof *begin);
+    hd_pixels pixels;
+    if (!begin) return (hd_encoded){0};
+    for (size_t i = 0; i < a->items; i++) begin[i] = all->begin[first + i] - (int32_t)from;
+    const hd_image_batch part = {.items = a->items,
+                                 .bytes = all->bytes + from,
+                                 .byte_count = to - from,
+                                 .begin = begin,
+                                 .size = all->size + 2 * first,
+                                 .channels = all->channels};
+    if (!hd_pixels_send(r, &pixels, &part, &m->opt.image.prepare)) return (hd_encoded){0};
+    return hd_encdec_encode(r, m, &(hd_items){.pixels = &pixels});
+}
+
 /* Encoder rows live in step memory, which is why they are made in the step that puts them into the cache. */
 static hd_tensor *read(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
 {
     int32_t *start = hd_host_take(r, (a->items + 1) * sizeof *start);
     for (size_t i = 0; start && i < a->items; i++) start[i] = s->start;
-    hd_encoded memory = hd_encdec_encode(
-        r, s->model,
-        &(hd_items){.seg = hd_seg_of(r, a->len, a->items, NULL), .ids = hd_ints(r, a->ids, a->rows)});
+    hd_encoded memory = s->pictures
+                            ? read_pictures(r, s, a)
+                            : hd_encdec_encode(r, s->model,
+                                               &(hd_items){.seg = hd_seg_of(r, a->len, a->items, NULL),
+                                                           .ids = hd_ints(r, a->ids, a->rows)});
     return decode(r, s, start ? hd_ints(r, start, a->items) : NULL, hd_single_rows(r, a->items), memory);
 }
 
@@ -69,26 +95,49 @@ static hd_status pick_looking(hd_run *r, void *context, const int32_t *parent, s
     return st ? st : hd_stepping_pick(r, s, of, n);
 }
 
-hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *ids, const int32_t *len,
-                            size_t items, int32_t start, hd_err *err)
+static hd_status open_stepper(hd_stepper *out, const hd_encdec *m, const hd_stepping_ask *q,
+                              const hd_image_batch *pictures, int32_t start, hd_err *err)
 {
     const hd_encdec_opt *o = &m->opt;
     bool recurs = hd_encdec_recurs(m);
-    hd_stepping_ask q = {"source", ids, len, items, o->source_vocab, o->positions};
     hd_stepping *s = NULL;
     if (start < 0 || (size_t)start >= o->target_vocab)
         return hd_err_set(err, HD_EARG, "there is no start token %d in a vocabulary of %zu", start,
                           o->target_vocab);
-    hd_status st = hd_stepping_new(&s, m, &q, err);
+    hd_status st = hd_stepping_new(&s, m, q, err);
     if (!st) st = hd_encdec_cache(&s->cache, m, 0, err);
     if (st) return hd_stepping_free(s), st;
-    s->serial = m->params.serial, s->positions = o->positions, s->start = start;
+    s->serial = m->params.serial, s->positions = o->positions, s->start = start, s->pictures = pictures;
     s->read = read, s->forward = forward;
     s->sends = recurs && o->recurrent.score == HD_SCORING_mlp;
-    for (size_t i = 0; i < items; i++) s->room[i] = (int32_t)o->positions;
+    for (size_t i = 0; i < q->items; i++) s->room[i] = (int32_t)o->positions;
     *out = hd_stepping_stepper(s, o->target_vocab);
     if (recurs) out->step = step_looking;
     /* keys and values of blocks would be copied twice, which costs more than asking again */
     if (recurs && !m->stacks && hd_recurrent_decoder_shares(&m->cells)) out->pick = pick_looking;
     return HD_OK;
+}
+
+hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *ids, const int32_t *len,
+                            size_t items, int32_t start, hd_err *err)
+{
+    const hd_encdec_opt *o = &m->opt;
+    const hd_stepping_ask q = {"source", ids, len, items, o->source_vocab, o->positions};
+    if (o->pictures) return hd_err_set(err, HD_EARG, "the model reads pictures, not tokens");
+    return open_stepper(out, m, &q, NULL, start, err);
+}
+
+hd_status hd_encdec_picture_stepper(hd_stepper *out, const hd_encdec *m, const hd_image_batch *pictures,
+                                    int32_t start, hd_err *err)
+{
+    size_t n = pictures->items;
+    int32_t *ids = hd_mem_array(2 * n + 1, sizeof *ids), *len = ids + n;
+    if (!m->opt.pictures)
+        return hd_mem_free(ids), hd_err_set(err, HD_EARG, "the model reads tokens, not pictures");
+    if (!ids) return hd_err_nomem(err, 2 * n * sizeof *ids);
+    for (size_t i = 0; i < n; i++) ids[i] = (int32_t)i, len[i] = 1;
+    const hd_stepping_ask q = {"picture", ids, len, n, n, 1};
+    hd_status s = open_stepper(out, m, &q, pictures, start, err);
+    hd_mem_free(ids);
+    return s;
 }

@@ -15,7 +15,8 @@ static const char *title(const void *self, char *buf, size_t size)
 {
     const hd_encdec_opt *o = &((const hd_encdec *)self)->opt;
     char encoder[HD_STAGES_TEXT], decoder[HD_STAGES_TEXT];
-    snprintf(buf, size, "%s to %s", hd_stages_text(&o->encoder, encoder),
+    snprintf(buf, size, "%s to %s",
+             o->pictures ? hd_image_encoder_names[o->image.kind] : hd_stages_text(&o->encoder, encoder),
              hd_stages_text(&o->decoder, decoder));
     return buf;
 }
@@ -23,7 +24,9 @@ static const char *title(const void *self, char *buf, size_t size)
 static hd_model_sizes sizes(const void *self)
 {
     const hd_encdec *m = self;
-    return (hd_model_sizes){.layers = hd_encoder_layers(&m->encoder),
+    return (hd_model_sizes){.layers = m->opt.pictures ? hd_image_encoder_layers(&m->image.opt)
+                                                      : hd_encoder_layers(&m->encoder),
+                            .image = m->opt.pictures ? &m->opt.image.prepare : NULL,
                             .vocab = m->opt.source_vocab,
                             .target_vocab = m->opt.target_vocab,
                             .positions = m->opt.positions};
@@ -31,13 +34,16 @@ static hd_model_sizes sizes(const void *self)
 
 static hd_rows rows(hd_run *r, const void *self, int layers, const hd_items *in)
 {
-    return hd_encoder_rows_at_layer(r, &((const hd_encdec *)self)->encoder, layers, in);
+    const hd_encdec *m = self;
+    if (m->opt.pictures) return hd_image_encoder_rows(r, &m->image, layers, in);
+    return hd_encoder_rows_at_layer(r, &m->encoder, layers, in);
 }
 
 static size_t width(const void *self, int layer)
 {
-    const hd_encoder *e = &((const hd_encdec *)self)->encoder;
-    return layer ? hd_encoder_width(e, layer) : e->out;
+    const hd_encdec *m = self;
+    if (m->opt.pictures && layer) return m->image.type->width(&m->image.opt, layer);
+    return layer ? hd_encoder_width(&m->encoder, layer) : m->encoder.out;
 }
 
 static hd_param *table(const void *self)
@@ -72,6 +78,8 @@ static hd_attention_layers attention(const void *self, hd_attention_kind k)
     const hd_encdec *m = self;
     const hd_stages *side = k == HD_ATTENTION_ENCODER ? &m->opt.encoder : &m->opt.decoder;
     hd_attention_layers a = {0};
+    if (m->opt.pictures && k == HD_ATTENTION_ENCODER && m->opt.image.kind == HD_IMAGE_vit)
+        hd_attention_layers_add(&a, 0, m->opt.image.stack.layers, m->opt.image.stack.heads);
     for (int i = 0; i < side->count; i++) {
         const hd_stage *x = &side->at[i];
         bool looks =
@@ -90,6 +98,9 @@ static hd_status refuse_attention(const void *self, hd_attention_kind k, hd_err 
         return hd_err_set(err, HD_EARG,
                           "the model has no cross-attention: it was trained with --decoder-context %s",
                           hd_context_names[o->recurrent.context]);
+    if (k == HD_ATTENTION_ENCODER && o->pictures)
+        return hd_err_set(err, HD_EARG, "the model has no %s: its %s is %s", hd_attention_title(k),
+                          hd_attention_name(k), hd_image_encoder_names[o->image.kind]);
     return hd_err_set(err, HD_EARG, "the model has no %s: its %s is %s", hd_attention_title(k),
                       hd_attention_name(k),
                       hd_stages_text(k == HD_ATTENTION_ENCODER ? &o->encoder : &o->decoder, side));

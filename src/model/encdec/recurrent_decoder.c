@@ -153,7 +153,7 @@ hd_recurrent_decoder hd_recurrent_decoder_make(hd_params *p, const hd_recurrent_
                                                 .project = o->project,
                                                 .dropout = s->attention_dropout,
                                                 .gate = o->gate,
-                                                .weighed = o->penalty > 0 ? s->positions : 0,
+                                                .weighed = o->penalty > 0 ? s->length : 0,
                                                 .name = name});
     size_t context = o->context == HD_CONTEXT_attention    ? d.look.out
                      : o->context == HD_CONTEXT_everywhere ? hd_recurrent_out(cells)

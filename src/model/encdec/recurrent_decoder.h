@@ -104,6 +104,7 @@ typedef struct hd_recurrent_decoder_sizes {
     hd_stage stage;
     hd_unary cell; /* of an rnn; HD_IDENTITY: tanh */
     size_t in, width, positions;
+    size_t length; /* most rows of a source */
     float dropout, attention_dropout;
     const hd_encoder *encoder;
     const char *name; /* "model.decoder" */

@@ -146,8 +146,9 @@ static hd_tensor *drop_tokens(hd_run *r, hd_rows x, float p)
 static hd_encoded run_stages(hd_run *r, const hd_encoder *e, int layers, const hd_items *in)
 {
     hd_encoded y = {0};
+    if (e->front.type->scoped) y.rows = hd_front_rows(r, &e->front, in);
     hd_probe_enter(r, "enc");
-    y.rows = hd_front_rows(r, &e->front, in);
+    if (!e->front.type->scoped) y.rows = hd_front_rows(r, &e->front, in);
     y.rows.t = drop_tokens(r, y.rows, e->source_dropout);
     for (int i = 0, left = layers; i < e->stages; i++) {
         const hd_encoder_stage *s = &e->stage[i];

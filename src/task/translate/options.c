@@ -3,45 +3,22 @@
 
 #include <stdio.h>
 
-#include "model/encdec/encdec.h"
+#include "run/decoder.h"
 #include "task/model_folder.h"
 
 /* -- what a model has -- */
 
-static hd_status read_side(hd_stages *to, const char *option, const char *text, hd_err *err)
-{
-    hd_err why = {0};
-    if (!hd_stages_read(to, text ? text : "transformer", &why)) return HD_OK;
-    return hd_err_set(err, HD_EARG, "--%s: %s", option, why.text);
-}
-
 hd_status hd_translate_stages(hd_stages *encoder, hd_stages *decoder, const hd_train_options *o, hd_err *err)
 {
-    hd_status s = read_side(encoder, "encoder", o->encoder, err);
-    return s ? s : read_side(decoder, "decoder", o->decoder, err);
-}
-
-static unsigned decoder_parts(const hd_stages *decoder, const hd_train_options *o)
-{
-    unsigned parts = HD_HAS_DECODER_CELLS;
-    bool words = decoder->count == 1 && !o->no_feedback;
-    if (!hd_stages_recur(decoder)) return 0;
-    if (o->decoder_context == HD_CONTEXT_attention) {
-        parts |= HD_HAS_ATTENTION;
-        if (o->attention_span != HD_LOCALITY_GLOBAL) parts |= HD_HAS_LOCAL_ATTENTION;
-    }
-    if (words) parts |= HD_HAS_PREVIOUS;
-    if (words && o->decoder_input != HD_FEEDING_teacher) parts |= HD_HAS_SAMPLES;
-    if (words && (o->decoder_input == HD_FEEDING_scheduled || o->decoder_input == HD_FEEDING_gumbel))
-        parts |= HD_HAS_SCHEDULED;
-    return parts;
+    hd_status s = hd_decoder_stages(encoder, "encoder", o->encoder, err);
+    return s ? s : hd_decoder_stages(decoder, "decoder", o->decoder, err);
 }
 
 unsigned hd_translate_parts(const hd_train_options *o)
 {
     hd_stages encoder, decoder;
     if (hd_translate_stages(&encoder, &decoder, o, NULL)) return ~0u; /* the check of the task says why */
-    unsigned parts = HD_HAS_UPDATES | HD_HAS_NETWORK | decoder_parts(&decoder, o);
+    unsigned parts = HD_HAS_UPDATES | HD_HAS_NETWORK | hd_decoder_parts(&decoder, o);
     const hd_stage *first = &encoder.at[0];
     hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
     if (hd_stages_have(&encoder, HD_STAGE_transformer) || hd_stages_have(&decoder, HD_STAGE_transformer))
@@ -183,25 +160,11 @@ hd_status hd_translate_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_tr
     *to = model_of(o);
     *feeding =
         (hd_feeding){(hd_feeding_kind)o->decoder_input, (float)o->sampling_rate, (float)o->temperature};
-    to->recurrent = (hd_recurrent_decoder_opt){.context = (hd_context)o->decoder_context,
-                                               .begin = (hd_beginning)o->decoder_init,
-                                               .query = (hd_query)o->attention_query,
-                                               .read = (hd_reading)o->readout,
-                                               .score = (hd_scoring)o->attention_score,
-                                               .locality = (hd_locality)o->attention_span,
-                                               .window = o->attention_window,
-                                               .heads = o->attention_heads,
-                                               .project = o->attention_projections,
-                                               .skips = o->input_skips,
-                                               .no_feedback = o->no_feedback,
-                                               .relu = o->embedding_relu,
-                                               .gate = o->attention_gate,
-                                               .penalty = (float)o->attention_penalty};
     hd_status s = hd_translate_stages(&to->encoder, &to->decoder, o, err);
     if (s) return s;
     unsigned parts = hd_translate_parts(o);
-    /* a preset's, where another option has taken what they are for */
-    to->recurrent.feed_context = o->input_feeding && parts & HD_HAS_ATTENTION;
+    to->recurrent = hd_decoder_cells(o, parts);
+    /* a preset's, where another option has taken what it is for */
     to->reverse_source = o->reverse_source && parts & HD_HAS_ONE_WAY;
     if (parts & HD_HAS_BLOCKS && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);

@@ -1,0 +1,215 @@
+/* heed caption: pictures in, captions out, in order. */
+#include <string.h>
+
+#include "cli/verb/caption/caption.h"
+
+enum { CHUNK = 64 }; /* pictures that are captioned at once */
+
+#define OWNER hd_caption_options
+
+#define SEARCH   .group = "Search"
+#define SAMPLING .group = "Sampling"
+#define INPUT    .group = "Input"
+#define OUTPUT   .group = "Output"
+
+static const hd_option options[] = {
+    {"beam", 'b', "N", "5", "beam size; 1: greedy search", SEARCH,
+     HD_COUNT_INTO(OWNER, opt.search.beam, 1, 1000)},
+    {"n-best", 0, "N", "1", "captions to show for each picture", SEARCH,
+     HD_COUNT_INTO(OWNER, opt.search.best, 1, 1000)},
+    {"length-penalty", 0, "KIND", "average",
+     "what the log-probability is divided by: none (1), average (the length) or gnmt", SEARCH,
+     HD_CHOICE_INTO(OWNER, opt.search.length.kind, hd_length_names)},
+    {"alpha", 0, "X", "0.6", "gnmt: ((5 + length) / 6) ^ alpha", SEARCH,
+     HD_FLOAT_INTO(OWNER, opt.search.length.alpha, -10, 10)},
+    {"stop", 0, "WHEN", "proven",
+     "when beam search ends: proven (no better caption is possible), full (the beam is finished), limit or "
+     "best",
+     SEARCH, HD_CHOICE_INTO(OWNER, opt.search.stop, hd_stop_names)},
+    {"max-length", 0, "N", "50", "most tokens of a caption", SEARCH,
+     HD_COUNT_INTO(OWNER, opt.search.max_length, 1, 1000000)},
+    {"min-length", 0, "N", "0", "fewest tokens of a caption", SEARCH,
+     HD_COUNT_INTO(OWNER, opt.search.min_length, 0, 1000000)},
+
+    {"sample", 0, NULL, NULL, "sample tokens by their probability", SAMPLING, HD_FLAG_INTO(OWNER, sample)},
+    {"temperature", 0, "X", "1", "below 1 favors likely tokens, above 1 unlikely ones", SAMPLING,
+     HD_FLOAT_INTO(OWNER, opt.search.temperature, 0, 100)},
+    {"top-k", 0, "N", "0", "sample from the N most likely tokens; 0: all", SAMPLING,
+     HD_COUNT_INTO(OWNER, opt.search.top_k, 0, 1000000)},
+    {"top-p", 0, "X", "0", "sample from the most likely tokens whose probabilities add up to X; 0: all",
+     SAMPLING, HD_FLOAT_INTO(OWNER, opt.search.top_p, 0, 1)},
+    {"seed", 0, "N", "1", "seed of the sampling", SAMPLING,
+     HD_COUNT_INTO(OWNER, opt.search.seed, 0, 2147483647)},
+
+    {"names", 0, "FILE", NULL, "caption the pictures named in this file, one name a line, too", INPUT,
+     HD_FILE_INTO(OWNER, names)},
+    {"images", 0, "FOLDER", NULL, "folder of the pictures that --names names; without it that of the file",
+     INPUT, HD_FILE_INTO(OWNER, images)},
+    {"batch", 0, "N", "0", "hypotheses searched in parallel; 0: 256", INPUT,
+     HD_COUNT_INTO(OWNER, opt.batch, 0, 1000000)},
+
+    {"json", 0, NULL, NULL, "JSON Lines: file, and captions with tokens, score and logprob", OUTPUT,
+     HD_FLAG_INTO(hd_usual, json)},
+    {"scores", 0, NULL, NULL, "add a tab and the score", OUTPUT, HD_FLAG_INTO(OWNER, scores)},
+    HD_MACHINE_ROWS,
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed caption model a.png b.jpg", "a line for each picture: its name, a tab and the caption"},
+    {"heed caption model a.png --n-best 5 --scores", "five captions with their scores"},
+    {"heed caption model a.png --sample --temperature 0.8", "a random caption, another one for each --seed"},
+    {"heed caption model --names test.txt --images photos > out.tsv",
+     "captions of a test set, for heed score --task caption"},
+    {NULL, NULL},
+};
+
+typedef struct call {
+    hd_command command;
+    const hd_caption_options *o;
+    hd_caption_opt opt;
+    hd_caption_pictures pictures; /* of the chunk, those that could be read */
+    const char *name[CHUNK];
+    hd_err why[CHUNK]; /* of those that could not */
+    size_t count;
+    size_t number, bad; /* so far */
+    hd_arena names;     /* of --names, as long as a chunk */
+} call;
+
+/* -- a chunk -- */
+
+static hd_status write_chunk(call *c, const hd_captioned *found, hd_err *err)
+{
+    hd_text out = {0};
+    size_t next = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        bool bad = c->why[i].status;
+        hd_caption_write(&out, c->o, c->command.model.tokenizer[1], c->name[i], bad ? NULL : found->of[next],
+                         bad ? 0 : found->found[next], bad ? c->why[i].text : NULL);
+        next += !bad;
+    }
+    return hd_command_put_text(&c->command, &out, true, err);
+}
+
+static hd_status answer(call *c, hd_err *err)
+{
+    hd_captioned found = {0};
+    c->opt.first = c->number - c->count;
+    hd_status s =
+        hd_caption_of(&found, &c->command.machine.run, &c->command.model, &c->pictures.batch, &c->opt, err);
+    if (!s) s = write_chunk(c, &found, err);
+    hd_captioned_release(&found);
+    hd_caption_pictures_clear(&c->pictures);
+    c->count = 0;
+    return s;
+}
+
+/* A picture that cannot be read is said and counted; anything else ends the verb. */
+static hd_status read_picture(call *c, const char *path, hd_err *err)
+{
+    hd_image im = {0};
+    hd_err *why = &c->why[c->count];
+    *why = (hd_err){0};
+    hd_status s = hd_image_read(&im, path, why);
+    if (!s) s = hd_caption_pictures_add(&c->pictures, &im, hd_caption_prepare(&c->command.model), why);
+    hd_image_release(&im);
+    if (s == HD_ENOMEM) return hd_err_set(err, s, "%s", why->text);
+    if (s) hd_log_say(&c->command.log, HD_WARN, "%s", why->text), c->bad++;
+    return HD_OK;
+}
+
+/* The name must stay until its chunk is written. */
+static hd_status take(call *c, const char *name, const char *path, hd_err *err)
+{
+    c->name[c->count] = name;
+    hd_status s = read_picture(c, path, err);
+    if (s) return s;
+    c->number++, c->count++;
+    return c->count == CHUNK ? answer(c, err) : HD_OK;
+}
+
+/* -- the verb -- */
+
+static hd_status take_names(call *c, hd_err *err)
+{
+    hd_lines *lines = NULL;
+    hd_line line;
+    char path[HD_PATH], folder[HD_PATH] = ".";
+    const char *slash = strrchr(c->o->names, '/');
+    if (c->o->images)
+        snprintf(folder, sizeof folder, "%s", c->o->images);
+    else if (slash)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - c->o->names), c->o->names);
+    hd_status s = hd_lines_open(&lines, c->o->names, &(hd_lines_opt){.utf8 = true, .no_zero = true}, err);
+    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
+        if (!line.size) continue;
+        if (!c->count) hd_arena_reset(&c->names);
+        char *name = hd_arena_array(&c->names, line.size + 1, 1, err);
+        if (!name) s = HD_ENOMEM;
+        if (!s) memcpy(name, line.text, line.size + 1);
+        if (!s) s = hd_path(path, folder, name, err);
+        if (!s) s = take(c, name, path, err);
+    }
+    hd_lines_close(lines);
+    return s;
+}
+
+static hd_status run(hd_command *command, hd_err *err)
+{
+    call *c = (call *)command;
+    hd_status s = HD_OK;
+    for (int i = 1; !s && i < command->operands.count; i++)
+        s = take(c, command->operands.word[i], command->operands.word[i], err);
+    if (!s && c->count) s = answer(c, err);
+    if (!s && c->o->names) s = take_names(c, err);
+    if (!s && c->count) s = answer(c, err);
+    if (!s && c->bad) {
+        hd_log_say(&command->log, HD_WARN, "%zu of %zu pictures could not be read", c->bad, c->number);
+        command->exit = HD_EXIT_FAILURE;
+    }
+    return s;
+}
+
+static hd_status check(hd_command *command, hd_err *err)
+{
+    call *c = (call *)command;
+    const hd_caption_options *o = c->o = command->options;
+    hd_search_opt *search = &c->opt.search;
+    c->opt = o->opt;
+    hd_arena_init(&c->names, hd_allocator_host, 1 << 12);
+    search->kind = o->sample ? HD_SEARCH_SAMPLE : search->beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;
+    if (command->operands.count < 2 && !o->names)
+        return hd_err_set(err, HD_EARG, "no picture is given: name files after MODEL, or --names FILE");
+    if (o->images && !o->names)
+        return hd_err_set(err, HD_EARG, "--images is the folder of what --names names: give --names");
+    if (!o->sample && search->best > search->beam)
+        return hd_err_set(err, HD_EARG, "--n-best %zu is more than --beam %zu", search->best, search->beam);
+    return HD_OK;
+}
+
+static void release(hd_command *command)
+{
+    call *c = (call *)command;
+    hd_caption_pictures_release(&c->pictures);
+    if (c->names.chunks) hd_arena_release(&c->names);
+}
+
+const hd_usage hd_verb_caption = {
+    .operands = "MODEL [PICTURE...]",
+    .least = 1,
+    .most = 1 + HD_INPUT_FILES_MOST,
+    .about =
+        "Writes a caption for each picture (PNG, JPEG) with the model in the folder MODEL: the name of the "
+        "file, a tab and the caption. A picture that cannot be read gives an empty caption, with --json an "
+        "object with \"file\" and \"error\", and a warning; the exit status is then 1.\n"
+        "With --n-best a picture has as many lines.",
+    .options = options,
+    .size = sizeof(hd_caption_options),
+    .examples = examples,
+    .opens = HD_OPENS_MODEL,
+    .task = "caption",
+    .call = sizeof(call),
+    .check = check,
+    .run = run,
+    .release = release,
+};

@@ -1,0 +1,53 @@
+/* What `heed caption` writes of a picture. */
+#include "cli/verb/caption/caption.h"
+
+static void put_caption(hd_text *to, const hd_tokenizer *t, const hd_caption *c)
+{
+    hd_member_begin(to, NULL, '{');
+    hd_member_text(to, "text", c->text);
+    hd_member_begin(to, "tokens", '[');
+    for (size_t i = 0; i < c->length; i++) hd_member_text(to, NULL, hd_tokenizer_piece(t, c->ids[i]));
+    hd_member_end(to, ']');
+    hd_member_number(to, "score", c->score, 17);
+    hd_member_number(to, "logprob", c->sum, 17);
+    hd_member_begin(to, "token_logprobs", '[');
+    for (size_t i = 0; i < c->length; i++) hd_member_number(to, NULL, (double)c->logp[i], 9);
+    hd_member_end(to, ']');
+    hd_member_flag(to, "finished", c->finished);
+    hd_member_end(to, '}');
+}
+
+static void put_object(hd_text *to, const hd_tokenizer *t, const char *name, const hd_caption *caption,
+                       size_t count, const char *why)
+{
+    hd_member_begin(to, NULL, '{');
+    hd_member_text(to, "file", name);
+    if (why) hd_member_text(to, "error", why);
+    if (!why) hd_member_begin(to, "captions", '[');
+    for (size_t i = 0; !why && i < count; i++) put_caption(to, t, &caption[i]);
+    if (!why) hd_member_end(to, ']');
+    hd_member_end(to, '}');
+    hd_text_put(to, "\n");
+}
+
+/* What could end a line or a column becomes a space. */
+static void put_line(hd_text *to, const char *text)
+{
+    for (; *text; text++) hd_text_add(to, *text == '\n' || *text == '\r' || *text == '\t' ? " " : text, 1);
+}
+
+void hd_caption_write(hd_text *to, const hd_caption_options *o, const hd_tokenizer *t, const char *name,
+                      const hd_caption *caption, size_t count, const char *why)
+{
+    if (o->usual.json) {
+        put_object(to, t, name, caption, count, why);
+        return;
+    }
+    for (size_t i = 0; i < (count ? count : 1); i++) {
+        put_line(to, name);
+        hd_text_put(to, "\t");
+        if (count) put_line(to, caption[i].text);
+        if (count && o->scores) hd_text_print(to, "\t%.6f", caption[i].score);
+        hd_text_put(to, "\n");
+    }
+}

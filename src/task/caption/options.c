@@ -1,0 +1,195 @@
+/* The options of a run of a captioner. */
+#include "task/caption/training.h"
+
+#include <stdio.h>
+
+#include "run/decoder.h"
+
+enum { SIDE = 64 }; /* of pictures, where nothing is said */
+
+/* -- what a model has -- */
+
+static unsigned parts(const hd_train_options *o)
+{
+    hd_stages decoder;
+    bool blocks = o->image_encoder == HD_IMAGE_vit;
+    if (hd_decoder_stages(&decoder, "decoder", o->decoder, NULL)) return ~0u; /* the check says why */
+    unsigned all = HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_PICTURES | hd_decoder_parts(&decoder, o);
+    hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
+    if (blocks || hd_stages_have(&decoder, HD_STAGE_transformer)) all |= HD_HAS_BLOCKS;
+    if ((blocks && active == HD_STAGE_transformer) || hd_stages_have(&decoder, active))
+        all |= HD_HAS_ACTIVATION;
+    if (decoder.at[0].kind == HD_STAGE_transformer) all |= HD_HAS_POSITIONS;
+    if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count) all |= HD_HAS_SUBWORDS;
+    return all;
+}
+
+static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
+{
+    hd_stages decoder;
+    char text[HD_STAGES_TEXT];
+    if (hd_decoder_stages(&decoder, "decoder", o->decoder, NULL)) return "";
+    snprintf(to, HD_RECIPE_TEXT, "--image-encoder is %s, --decoder %s",
+             hd_image_encoder_names[o->image_encoder], hd_stages_text(&decoder, text));
+    return to;
+}
+
+/* -- what is not given -- */
+
+static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
+{
+    const hd_train_options *o = set->into;
+    hd_stages decoder;
+    hd_status s = hd_decoder_stages(&decoder, "decoder", o->decoder, err);
+    bool blocks = hd_train_given(set, "decoder") && !s && !hd_stages_recur(&decoder);
+    *out = blocks ? HD_PRESET_CAPTION_TRANSFORMER : HD_PRESET_SHOW_ATTEND_TELL;
+    return s;
+}
+
+static hd_status take(hd_taking *t, hd_err *err)
+{
+    hd_model_folder f;
+    char decoder[HD_STAGES_TEXT];
+    hd_status s = hd_model_folder_describe(&f, t->options->from, "caption", err);
+    if (s) return s;
+    const hd_encdec_opt m = hd_model_folder_encdec(&f)->opt;
+    const hd_image_encoder_opt *i = &m.image;
+    s = hd_taking_say(t, "decoder", hd_stages_text(&m.decoder, decoder), err);
+    if (!s) s = hd_taking_say(t, "image-encoder", hd_image_encoder_names[i->kind], err);
+    if (!s) s = hd_taking_number(t, "image-size", (size_t)i->height, err);
+    if (!s) s = hd_taking_number(t, "width", m.stack.width, err);
+    if (!s) s = hd_taking_number(t, "max-positions", m.positions, err);
+    hd_model_folder_release(&f);
+    return s;
+}
+
+static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
+{
+    const hd_train_options *o = set->into;
+    return o->from && !named ? hd_recipe_continue(set, hd_recipe_rate((size_t)o->width), err) : HD_OK;
+}
+
+const hd_recipe hd_recipe_caption = {
+    .choose = choose, .take = take, .derive = derive, .parts = parts, .shape = shape};
+
+/* -- what they mean -- */
+
+hd_augment hd_caption_augment(const hd_train_options *o)
+{
+    bool turns = o->flip == HD_TRAIN_FLIP_TURNS, both = turns || o->flip == HD_TRAIN_FLIP_BOTH;
+    return (hd_augment){.flip = both || o->flip == HD_TRAIN_FLIP_HORIZONTAL,
+                        .flip_vertical = both || o->flip == HD_TRAIN_FLIP_VERTICAL,
+                        .turns = turns,
+                        .crop = o->crop < 1 ? (float)o->crop : 0,
+                        .scale_low = o->scale_jitter > 0 ? (float)(1 / (1 + o->scale_jitter)) : 0,
+                        .scale_high = o->scale_jitter > 0 ? (float)(1 + o->scale_jitter) : 0,
+                        .shift = o->shift,
+                        .rotate = (float)o->rotate,
+                        .color = (float)o->color,
+                        .random_ops = o->random_augment,
+                        .magnitude = (float)(10 * o->augment_strength),
+                        .erase = (float)o->erase};
+}
+
+static hd_image_encoder_opt encoder_of(const hd_train_options *o)
+{
+    int side = o->image_size ? o->image_size : SIDE;
+    return (hd_image_encoder_opt){.kind = (hd_image_encoder_kind)o->image_encoder,
+                                  .height = side,
+                                  .width = side,
+                                  .channels = o->channels ? o->channels : 3,
+                                  .patch = o->patch_size,
+                                  .stem = o->conv_stem,
+                                  .stack = {.layers = o->encoder_layers,
+                                            .heads = o->heads,
+                                            .width = (size_t)o->width,
+                                            .inner = (size_t)o->ffn_size,
+                                            .act = hd_train_block_activation(o->activation, HD_gelu),
+                                            .dropout = (float)o->dropout,
+                                            .attention_dropout = (float)o->attention_dropout,
+                                            .inner_dropout = (float)o->ffn_dropout,
+                                            .drop_path = (float)o->drop_path,
+                                            .recompute = o->recompute}};
+}
+
+hd_status hd_caption_model(hd_encdec_opt *to, const hd_train_options *o, hd_err *err)
+{
+    unsigned has = parts(o);
+    *to = (hd_encdec_opt){.decoder_layers = o->decoder_layers,
+                          .pictures = true,
+                          .image = encoder_of(o),
+                          .stack = {.heads = o->heads,
+                                    .width = (size_t)o->width,
+                                    .inner = (size_t)o->ffn_size,
+                                    .pre_norm = o->norm == 0,
+                                    .eps = 1e-5f,
+                                    .act = hd_train_block_activation(o->activation, HD_relu),
+                                    .dropout = (float)o->dropout,
+                                    .attention_dropout = (float)o->attention_dropout,
+                                    .inner_dropout = (float)o->ffn_dropout,
+                                    .recompute = o->recompute},
+                          .tied = !o->untied,
+                          .cell = hd_train_cell(o->activation),
+                          .learned_positions = o->position_kind == 1,
+                          .no_positions = o->position_kind == 2,
+                          .positions = (size_t)o->max_positions,
+                          .sinusoid = {.halves = true},
+                          .output_bias = true,
+                          .frozen = {o->freeze.text, (size_t)o->freeze.count}};
+    hd_status s = hd_decoder_stages(&to->decoder, "decoder", o->decoder, err);
+    if (s) return s;
+    to->recurrent = hd_decoder_cells(o, has);
+    if (has & HD_HAS_BLOCKS && o->width % o->heads)
+        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
+    return HD_OK;
+}
+
+/* Makes the model on a machine that computes nothing: what cannot go together is said before data is read. */
+static hd_status attempt(const hd_encdec_opt *m, hd_err *err)
+{
+    hd_backend *nowhere = NULL;
+    hd_encdec *model = NULL;
+    hd_encdec_opt o = *m;
+    o.target_vocab = 1;
+    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
+    if (!s) s = hd_encdec_new(&model, nowhere, &o, true, err);
+    hd_encdec_free(model);
+    hd_backend_free(nowhere);
+    return s;
+}
+
+hd_status hd_caption_check(const hd_train_options *o, hd_err *err)
+{
+    hd_encdec_opt model;
+    hd_augment augment = hd_caption_augment(o);
+    hd_status s = hd_train_check_files(o, "a captioner learns from one file of captions", err);
+    if (s) return s;
+    if (o->mixup > 0 || o->cutmix > 0)
+        return hd_err_set(err, HD_EARG, "--mixup and --cutmix mix labels: captions cannot be mixed");
+    if (o->decoder_input != HD_FEEDING_teacher)
+        return hd_err_set(err, HD_EARG, "--decoder-input: captioners read the captions that they learn");
+    if (o->valid_names && o->valid_fraction > 0)
+        return hd_err_set(err, HD_EARG, "--valid-names and --valid-fraction exclude each other");
+    if (o->select_by == HD_CHOICE_BLEU)
+        return hd_err_set(err, HD_EARG, "--select-by bleu is for translators: use cider or loss");
+    if (o->max_length + 1 > o->max_positions)
+        return hd_err_set(err, HD_EARG, "--max-positions %d is too few for --max-length %d and the end",
+                          o->max_positions, o->max_length);
+    s = hd_augment_check(&augment, err);
+    if (!s) s = hd_train_check_end(o, err);
+    if (!s) s = hd_caption_model(&model, o, err);
+    return s ? s : attempt(&model, err);
+}
+
+hd_status hd_caption_read(hd_captions *train, hd_captions *valid, const hd_train_options *o, hd_err *err)
+{
+    hd_captions_read how = {o->train.text[0], o->images, o->train_names, .skip = o->on_invalid == 1,
+                            .cased = o->cased};
+    hd_status s = hd_captions_open(train, &how, err);
+    if (!s && o->valid.count) how.path = o->valid.text[0];
+    how.names = o->valid_names;
+    if (!s && (o->valid.count || o->valid_names)) return hd_captions_open(valid, &how, err);
+    if (!s && o->valid_fraction > 0)
+        s = hd_captions_split(train, o->valid_fraction, (uint64_t)o->seed, valid, err);
+    return s;
+}

@@ -1,0 +1,340 @@
+/* Training a captioner: from pictures with captions to a model folder. An epoch shows every picture once,
+   with one of its captions: another one the next time. The best model is the one of the highest CIDEr-D of
+   greedy captions, or of the least loss. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/ranks.h"
+#include "base/mem.h"
+#include "metric/metric.h"
+#include "model/prepare.h"
+#include "nn/pixels.h"
+#include "op/replay.h"
+#include "task/caption/training.h"
+#include "task/list.h"
+
+/* A batch in backend memory, as long as its step. */
+typedef struct picture_batch {
+    hd_pixels pixels;
+    const hd_seg *out;
+    const int32_t *input, *output;
+} picture_batch;
+
+typedef struct captioning {
+    hd_model_folder folder; /* first, as hd_task_save asks */
+    hd_encdec *model;       /* in it */
+    hd_captions train, valid;
+    hd_augment augment;
+    hd_image_loader *loader, *valid_loader;
+    size_t batches;  /* of an epoch */
+    uint64_t number; /* of the batch */
+    picture_batch sent;
+} captioning;
+
+/* -- batches -- */
+
+/* Captions for the items of a batch: number `k` of each, or where that is below 0 the one of the epoch. */
+typedef struct chosen {
+    const hd_captions *from;
+    int k;
+    uint64_t seed, epoch;
+} chosen;
+
+static size_t caption_of(const chosen *c, size_t picture)
+{
+    size_t n = hd_captions_of(c->from, picture);
+    if (c->k < 0) return hd_captions_choose(c->from, picture, c->seed, c->epoch);
+    return c->from->set.first_caption[picture] + (size_t)c->k % n;
+}
+
+static size_t tokens_of(const chosen *c, const uint32_t *which, size_t items)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < items; i++) {
+        size_t at = caption_of(c, which[i]);
+        sum += c->from->begin[at + 1] - c->from->begin[at] + 1;
+    }
+    return sum;
+}
+
+/* Sends pictures and captions; everything is sent before the first kernel is called. The number tells the
+   shape: pictures are not filled up, captions are. */
+static uint64_t send_batch(hd_run *r, captioning *t, const hd_image_batch *b, const chosen *c)
+{
+    const hd_special special = hd_tokenizer_special(t->folder.tokenizer[1]);
+    size_t rows = tokens_of(c, b->which, b->items), at = 0;
+    int32_t *len = hd_host_take(r, (b->items + 1) * sizeof *len),
+            *key = hd_host_take(r, (b->items + 1) * sizeof *key),
+            *input = hd_host_take(r, (2 * rows + 1) * sizeof *input), *output = input + rows;
+    if (!len || !key || !input) return 0;
+    for (size_t i = 0; i < b->items; i++) {
+        size_t which = caption_of(c, b->which[i]), n = c->from->begin[which + 1] - c->from->begin[which];
+        const int32_t *ids = c->from->id + c->from->begin[which];
+        len[i] = (int32_t)n + 1, key[i] = (int32_t)b->which[i];
+        input[at] = special.start, output[at + n] = special.end;
+        if (n) memcpy(input + at + 1, ids, n * sizeof *ids), memcpy(output + at, ids, n * sizeof *ids);
+        at += n + 1;
+    }
+    hd_bounds bounds = hd_bounds_now(r, len, b->items);
+    bounds.items = b->items;
+    hd_seg *seg = hd_seg_within(r, len, b->items, key, bounds);
+    if (seg && hd_encdec_unrolls(t->model)) seg->steps = hd_unroll(r, seg);
+    t->sent = (picture_batch){.out = seg,
+                              .input = hd_ids_within(r, input, rows, bounds.rows),
+                              .output = hd_ids_within(r, output, rows, bounds.rows)};
+    hd_pixels_send(r, &t->sent.pixels, b, &t->model->opt.image.prepare);
+    return hd_shape_mix(hd_shape_of_sizes(b->size, b->items), hd_shape_of(bounds, rows));
+}
+
+static hd_tensor *loss_of(hd_run *r, const captioning *t, float smoothing)
+{
+    const picture_batch *b = &t->sent;
+    hd_encoded memory = hd_encdec_encode(r, t->model, &(hd_items){.pixels = &b->pixels});
+    hd_rows x = hd_encdec_decode(r, t->model, b->input, b->out, memory, NULL);
+    return hd_encdec_loss(r, t->model, x, b->output, &(hd_loss_opt){.coef = 1, .smoothing = smoothing});
+}
+
+/* -- the loop's side -- */
+
+static chosen of_epoch(const hd_session *s)
+{
+    const captioning *t = s->state;
+    return (chosen){&t->train, -1, (uint64_t)s->options->seed, t->number / t->batches};
+}
+
+static hd_status load(hd_session *s, hd_load *out, hd_err *err)
+{
+    captioning *t = s->state;
+    size_t items = 0;
+    (void)err;
+    t->number = s->numbered.at;
+    const uint32_t *which = hd_image_loader_which(t->loader, t->number, &items);
+    const chosen c = of_epoch(s);
+    size_t tokens = tokens_of(&c, which, items);
+    double n = (double)items;
+    *out = (hd_load){
+        .items = items,
+        .tokens = tokens,
+        .flops = hd_encdec_flops(t->model, n, (double)hd_encdec_length(t->model), (double)tokens / n)};
+    return HD_OK;
+}
+
+static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to)
+{
+    captioning *t = s->state;
+    const hd_image_batch *b = NULL;
+    const chosen c = of_epoch(s);
+    hd_err err = {0};
+    (void)part;
+    if (hd_image_loader_get(t->loader, t->number, from, to, &b, &err))
+        return hd_fail(r, err.status, "%s", err.text), 0;
+    return send_batch(r, t, b, &c);
+}
+
+static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
+{
+    (void)part;
+    return loss_of(r, s->state, (float)s->options->label_smoothing);
+}
+
+/* -- validation -- */
+
+/* Of every caption: as many rounds as the picture with most of them has. */
+static hd_status valid_loss(hd_run *r, captioning *t, double *out, hd_err *err)
+{
+    size_t most = 0, batches = hd_image_loader_batches(t->valid_loader);
+    double sum[2] = {0};
+    hd_status st = HD_OK;
+    for (size_t i = 0; i < t->valid.set.count; i++)
+        if (hd_captions_of(&t->valid, i) > most) most = hd_captions_of(&t->valid, i);
+    for (size_t n = (size_t)hd_rank(); !st && n < batches; n += (size_t)hd_ranks()) {
+        size_t items = 0;
+        const hd_image_batch *b = NULL;
+        hd_image_loader_which(t->valid_loader, n, &items);
+        st = hd_image_loader_get(t->valid_loader, n, 0, items, &b, err);
+        for (size_t k = 0; !st && k < most; k++) {
+            const chosen c = {&t->valid, (int)k, 0, 0};
+            hd_run_begin(r, HD_INFERENCE);
+            send_batch(r, t, b, &c);
+            sum[0] += hd_loss_total(r, loss_of(r, t, 0)), sum[1] += (double)tokens_of(&c, b->which, b->items);
+            if (r->err.status) st = hd_err_set(err, r->err.status, "validation: %s", r->err.text);
+        }
+    }
+    st = hd_ranks_agree(st, sum, 2, err);
+    *out = sum[0] / sum[1];
+    return st;
+}
+
+/* Greedy captions of the pictures of a batch against all of theirs. */
+static hd_status score_batch(hd_run *r, captioning *t, hd_metric *cider, const hd_image_batch *b, hd_err *err)
+{
+    hd_captioned found = {0};
+    hd_line refs[HD_METRIC_REFS];
+    const hd_caption_opt o = {.search = {.kind = HD_SEARCH_GREEDY}};
+    hd_status st = hd_caption_of(&found, r, &t->folder, b, &o, err);
+    for (size_t i = 0; !st && i < b->items; i++) {
+        size_t first = t->valid.set.first_caption[b->which[i]], n = hd_captions_of(&t->valid, b->which[i]);
+        const char *text = found.found[i] ? found.of[i][0].text : "";
+        if (n > HD_METRIC_REFS) n = HD_METRIC_REFS;
+        memcpy(refs, t->valid.text + first, n * sizeof *refs);
+        st = hd_metric_set_refs(cider, (int)n, err);
+        if (!st) st = hd_metric_add(cider, (hd_line){text, strlen(text)}, refs, err);
+    }
+    hd_captioned_release(&found);
+    return st;
+}
+
+/* CIDEr-D weighs words by how many of all pictures have them, so one process scores all. */
+static hd_status valid_cider(hd_run *r, captioning *t, size_t most, double *out, hd_err *err)
+{
+    size_t batches = hd_image_loader_batches(t->valid_loader), seen = 0;
+    hd_metric *cider = NULL;
+    hd_status st = hd_metric_new(&cider, HD_METRIC_cider_d, &(hd_metric_opt){.refs = 1}, err);
+    if (!st) st = hd_encdec_prepare(t->model, HD_DECODING, err);
+    for (size_t n = 0; !st && n < batches && seen < most; n++) {
+        size_t items = 0;
+        const hd_image_batch *b = NULL;
+        hd_image_loader_which(t->valid_loader, n, &items);
+        if (items > most - seen) items = most - seen;
+        st = hd_image_loader_get(t->valid_loader, n, 0, items, &b, err);
+        if (!st) st = score_batch(r, t, cider, b, err);
+        seen += items;
+    }
+    hd_err later = {0};
+    hd_status back = hd_encdec_prepare(t->model, HD_TRAINING, st ? &later : err);
+    if (!st) st = back;
+    if (!st) st = hd_metric_settle(cider, err);
+    if (!st) st = hd_metric_finish(cider, out, err);
+    hd_metric_free(cider);
+    return st;
+}
+
+static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)
+{
+    captioning *t = s->state;
+    size_t judged = (size_t)s->options->caption_images;
+    double score = NAN;
+    *out = (hd_validation){0};
+    hd_status st = valid_loss(r, t, &out->loss, err);
+    if (!st && judged) st = valid_cider(r, t, judged, &score, err);
+    out->figure[0] = (hd_figure){"cider", "CIDEr-D", score, .places = 2};
+    out->quality = s->options->select_by == HD_CHOICE_LOSS || !judged ? -out->loss : score;
+    if (!st && isnan(out->loss)) out->quality = -INFINITY;
+    return st;
+}
+
+/* -- setting up -- */
+
+static void release(hd_session *s)
+{
+    captioning *t = s->state;
+    hd_image_loader_free(t->loader);
+    hd_image_loader_free(t->valid_loader);
+    hd_model_folder_release(&t->folder);
+    hd_captions_release(&t->train);
+    hd_captions_release(&t->valid);
+}
+
+/* The tokenizer and sizes of the folder that the run goes on with, or a vocabulary of the captions. */
+static hd_status make_tokenizer(hd_session *s, hd_encdec_opt *model, hd_err *err)
+{
+    captioning *t = s->state;
+    hd_captions_walk walk = {&t->train, 0};
+    const char *folder = hd_session_folder(s);
+    hd_model_folder old;
+    if (!folder) return hd_session_tokenizer(s, &t->folder.tokenizer[0], hd_captions_feed(&walk), err);
+    hd_status st = hd_model_folder_describe(&old, folder, "caption", err);
+    if (st) return st;
+    hd_encdec_opt then = hd_model_folder_encdec(&old)->opt;
+    then.stack.dropout = model->stack.dropout, then.stack.attention_dropout = model->stack.attention_dropout;
+    then.stack.inner_dropout = model->stack.inner_dropout, then.recurrent.penalty = model->recurrent.penalty;
+    then.image.stack.dropout = model->image.stack.dropout;
+    then.image.stack.drop_path = model->image.stack.drop_path;
+    then.frozen = model->frozen;
+    *model = then;
+    hd_model_folder_keep_tokenizers(&old);
+    t->folder.tokenizer[0] = old.tokenizer[0];
+    return HD_OK;
+}
+
+static hd_status open_loaders(hd_session *s, hd_err *err)
+{
+    captioning *t = s->state;
+    const hd_train_options *o = s->options;
+    hd_image_loader_opt l = {.set = &t->train.set,
+                             .prepare = &t->model->opt.image.prepare,
+                             .augment = &t->augment,
+                             .seed = (uint64_t)o->seed,
+                             .batch = (size_t)o->batch_size,
+                             .threads = s->backend->dry ? -1 : s->hooks->threads};
+    hd_status st = hd_image_loader_new(&t->loader, &l, err);
+    if (!st) s->batches = t->batches = hd_image_loader_batches(t->loader);
+    if (st || !t->valid.set.count) return st;
+    l.set = &t->valid.set, l.augment = NULL, l.in_order = true;
+    return hd_image_loader_new(&t->valid_loader, &l, err);
+}
+
+static hd_status open(hd_session *s, hd_err *err)
+{
+    captioning *t = s->state;
+    const hd_train_options *o = s->options;
+    hd_encdec_opt model;
+    size_t longest = (size_t)o->max_length;
+    t->augment = hd_caption_augment(o);
+    hd_status st = hd_caption_model(&model, o, err);
+    if (!st) st = hd_caption_read(&t->train, &t->valid, o, err);
+    if (!st) st = make_tokenizer(s, &model, err);
+    if (!st) st = hd_captions_encode(&t->train, t->folder.tokenizer[0], longest, err);
+    if (!st && t->valid.set.count) st = hd_captions_encode(&t->valid, t->folder.tokenizer[0], longest, err);
+    if (st) return st;
+    s->train = t->train.set.hash, s->valid = t->valid.set.hash, s->validates = t->valid.set.count > 0;
+    if (!hd_session_folder(s)) model.target_vocab = hd_tokenizer_size(t->folder.tokenizer[0]);
+    st = hd_encdec_new(&t->model, s->backend, &model, true, err);
+    if (st) return st;
+    hd_model_folder_take(&t->folder, HD_TRAIN_CAPTION, hd_encdec_model(t->model));
+    s->params = &t->model->params;
+    return open_loaders(s, err);
+}
+
+static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
+{
+    const captioning *t = s->state;
+    const hd_encdec_opt *m = &t->model->opt;
+    double captions = (double)t->train.count, tokens = (double)t->train.begin[t->train.count] / captions + 1;
+    char decoder[HD_STAGES_TEXT], a[32];
+    (void)err;
+    if (t->train.cut + t->valid.cut && !s->backend->rank)
+        hd_log_say(&s->hooks->log, HD_WARN, "%zu captions are longer than %d tokens and are cut there",
+                   t->train.cut + t->valid.cut, s->options->max_length);
+    p->flops =
+        hd_encdec_flops(t->model, (double)s->options->batch_size, (double)hd_encdec_length(t->model), tokens);
+    snprintf(p->model, sizeof p->model, "%s of %d x %d pixels, %zu vectors of %zu; decoder %s, width %zu",
+             hd_image_encoder_names[m->image.kind], m->image.width, m->image.height,
+             hd_encdec_length(t->model), t->model->encoder.out, hd_stages_text(&m->decoder, decoder),
+             m->stack.width);
+    hd_plan_add(p, "vocabulary", "%s", hd_grouped(m->target_vocab, a));
+    hd_plan_add_data(p, "pictures", t->train.set.count, t->valid.set.count);
+    hd_plan_add(p, "captions", "%s, %.1f tokens on average", hd_grouped(t->train.count, a), tokens);
+    return HD_OK;
+}
+
+const hd_task hd_task_caption = {
+    .unit = "tokens",
+    .with = "PICTURE...",
+    .remedy = "a smaller --batch-size or --micro-batches N",
+    .perplexity = true,
+    .varies = true,
+    .recipe = &hd_recipe_caption,
+    .size = sizeof(captioning),
+    .check = hd_caption_check,
+    .open = open,
+    .release = release,
+    .plan = plan,
+    .load = load,
+    .send = send,
+    .loss = loss,
+    .validate = validate,
+    .save = hd_task_save,
+    .publish = hd_task_publish,
+};

@@ -1,0 +1,25 @@
+/* Training a captioner: its options and its data. */
+#ifndef HD_TASK_CAPTION_TRAINING_H
+#define HD_TASK_CAPTION_TRAINING_H
+
+#include "model/encdec/encdec.h"
+#include "run/options.h"
+#include "run/recipe.h"
+#include "run/session.h"
+#include "task/caption/caption.h"
+#include "task/caption/captions.h"
+#include "task/model_folder.h"
+
+/* HD_EARG where options do not go together. */
+hd_status hd_caption_check(const hd_train_options *o, hd_err *err);
+/* The model but for its vocabulary and what the pictures say. */
+hd_status hd_caption_model(hd_encdec_opt *to, const hd_train_options *o, hd_err *err);
+/* What is done to pictures in training. */
+hd_augment hd_caption_augment(const hd_train_options *o);
+
+extern const hd_recipe hd_recipe_caption;
+
+/* Reads the pictures to learn from and those that are held back, which may be none. */
+hd_status hd_caption_read(hd_captions *train, hd_captions *valid, const hd_train_options *o, hd_err *err);
+
+#endif
