@@ -25,7 +25,4 @@ typedef hd_status hd_codec_decode(hd_image *out, const hd_codec_job *job, hd_err
 HD_CODEC_LIST(X)
 #undef X
 
-/* The limits of image.h, for sizes as a file claims them. */
-hd_status hd_image_check(uint64_t width, uint64_t height, const char *name, hd_err *err);
-
 #endif

@@ -63,6 +63,25 @@ static void on_progress(j_common_ptr jpeg)
     if (w->jpeg.input_scan_number > SCANS_MOST) stop(w, HD_EFORMAT, "too many scans");
 }
 
+/* Whether the file can hold so many pixels at all: Huffman codes take a bit or more for each block of 8 x 8.
+   A few bytes must not ask for all memory. Several scans need all coefficients at once: libjpeg takes them
+   from the system, so hd_mem is asked first. */
+static void check_memory(jpeg_work *w)
+{
+    const j_decompress_ptr j = &w->jpeg;
+    uint64_t coefficients = 0;
+    for (int i = 0; i < j->num_components; i++)
+        coefficients +=
+            (uint64_t)j->comp_info[i].width_in_blocks * j->comp_info[i].height_in_blocks * DCTSIZE2;
+    uint64_t first = (uint64_t)j->comp_info[0].width_in_blocks * j->comp_info[0].height_in_blocks;
+    if (!j->arith_code && first / 8 > w->job->size) stop(w, HD_EFORMAT, "the file is cut short");
+    if (w->job->header || !jpeg_has_multiple_scans(j)) return;
+    size_t bytes = (size_t)coefficients * sizeof(JCOEF);
+    void *room = hd_mem_new(bytes);
+    if (!room) w->status = hd_err_nomem(w->err, bytes);
+    hd_mem_free(room);
+}
+
 static void read_header(jpeg_work *w)
 {
     j_decompress_ptr j = &w->jpeg;
@@ -75,6 +94,8 @@ static void read_header(jpeg_work *w)
     if (w->status) return;
     if (j->num_components != 1 && j->num_components != 3 && j->num_components != 4)
         stop(w, HD_EFORMAT, "neither 1 nor 3 nor 4 channels");
+    check_memory(w);
+    if (w->status) return;
     j->out_color_space = j->num_components == 1 ? JCS_GRAYSCALE : j->num_components == 3 ? JCS_RGB : JCS_CMYK;
     *w->out = (hd_image){.width = (int)j->image_width,
                          .height = (int)j->image_height,

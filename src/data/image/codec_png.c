@@ -55,6 +55,14 @@ static void read_bytes(png_structp png, png_bytep to, size_t size)
     w->at += size;
 }
 
+/* Whether the file can hold so many pixels at all: deflate makes data at most 1032 times smaller. A few bytes
+   must not ask for all memory. */
+static bool holds(const png_work *w, uint32_t width, uint32_t height)
+{
+    uint64_t bits = (uint64_t)width * png_get_bit_depth(w->png, w->info) * png_get_channels(w->png, w->info);
+    return height * (bits + 7) / 8 / 1032 <= w->job->size;
+}
+
 /* What the rows are turned into: 8 bits a channel, grey or RGB. */
 static void ask_for_bytes(png_work *w, int type)
 {
@@ -80,6 +88,7 @@ static void read_header(png_work *w)
         (hd_image){.width = (int)width,
                    .height = (int)height,
                    .channels = type == PNG_COLOR_TYPE_GRAY || type == PNG_COLOR_TYPE_GRAY_ALPHA ? 1 : 3};
+    if (!w->status && !holds(w, width, height)) png_error(w->png, "the file is cut short");
     if (!w->status) ask_for_bytes(w, type);
 }
 

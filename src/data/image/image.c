@@ -9,25 +9,23 @@
 #include "base/mem.h"
 #include "data/image/codec.h"
 
-hd_status hd_image_check(uint64_t width, uint64_t height, const char *name, hd_err *err)
+hd_status hd_image_check(int64_t width, int64_t height, const char *name, hd_err *err)
 {
-    if (!width || !height)
-        return hd_err_set(err, HD_EFORMAT, "%s: a picture of %ju x %ju pixels", name, (uintmax_t)width,
-                          (uintmax_t)height);
+    if (width < 1 || height < 1)
+        return hd_err_set(err, HD_EFORMAT, "%s: a picture of %jd x %jd pixels", name, (intmax_t)width,
+                          (intmax_t)height);
     if (width > HD_IMAGE_MOST_SIDE || height > HD_IMAGE_MOST_SIDE || width * height > HD_IMAGE_MOST_PIXELS)
-        return hd_err_set(
-            err, HD_ELIMIT,
-            "%s: a picture of %ju x %ju pixels; the limit is %d on a side and %d in all: make it "
-            "smaller first",
-            name, (uintmax_t)width, (uintmax_t)height, HD_IMAGE_MOST_SIDE, HD_IMAGE_MOST_PIXELS);
+        return hd_err_set(err, HD_ELIMIT,
+                          "%s: a picture of %jd x %jd pixels; the limit is %d on a side and %d in all: make "
+                          "it smaller first",
+                          name, (intmax_t)width, (intmax_t)height, HD_IMAGE_MOST_SIDE, HD_IMAGE_MOST_PIXELS);
     return HD_OK;
 }
 
 hd_status hd_image_make(hd_image *out, int width, int height, int channels, const char *name, hd_err *err)
 {
     *out = (hd_image){.width = width, .height = height, .channels = channels};
-    hd_status s =
-        hd_image_check(width < 0 ? 0 : (uint64_t)width, height < 0 ? 0 : (uint64_t)height, name, err);
+    hd_status s = hd_image_check(width, height, name, err);
     if (s) return s;
     out->pixel = hd_mem_new(hd_image_bytes(out));
     return out->pixel ? HD_OK : hd_err_nomem(err, hd_image_bytes(out));

@@ -27,7 +27,11 @@ static inline size_t hd_image_bytes(const hd_image *im)
     return (size_t)im->width * (size_t)im->height * (size_t)im->channels;
 }
 
-/* A picture of this size, pixels not set. HD_ELIMIT where a limit is exceeded; `name` is for that message. */
+/* Whether a picture may have this size; `name` is for the message. HD_ELIMIT, or HD_EFORMAT without a pixel.
+ */
+hd_status hd_image_check(int64_t width, int64_t height, const char *name, hd_err *err);
+
+/* A picture of this size, pixels not set. */
 hd_status hd_image_make(hd_image *out, int width, int height, int channels, const char *name, hd_err *err);
 void hd_image_release(hd_image *im); /* accepts {0} */
 

@@ -195,13 +195,15 @@ static hd_status resize(hd_image *out, const hd_image *in, int width, int height
 {
     *out = (hd_image){0};
     if ((unsigned)f >= HD_FILTERS) return hd_err_set(err, HD_EARG, "no filter has the number %d", (int)f);
+    hd_status s = hd_image_check(width, height, "resized picture", err);
+    if (s) return s;
     if (width == in->width && height == in->height) return hd_image_crop(out, in, 0, 0, width, height, err);
     if (f == HD_FILTER_NEAREST) return nearest(out, in, width, height, err);
     const kernel *k = &kernels[f];
     if (width == in->width || height == in->height) return resize_axis(out, in, width, height, k, err);
     hd_image between = {0};
-    hd_status s = resize_axis(&between, in, columns_first ? in->width : width,
-                              columns_first ? height : in->height, k, err);
+    s = resize_axis(&between, in, columns_first ? in->width : width, columns_first ? height : in->height, k,
+                    err);
     if (!s) s = resize_axis(out, &between, width, height, k, err);
     hd_image_release(&between);
     if (s) hd_image_release(out);

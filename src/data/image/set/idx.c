@@ -8,7 +8,6 @@
 #include "base/file/file.h"
 #include "base/file/packed.h"
 #include "base/mem.h"
-#include "data/image/codec.h"
 #include "data/image/set/build.h"
 
 enum {
@@ -116,7 +115,7 @@ static hd_status read_pictures(hd_image_block *b, const char *path, hd_err *err)
                        "width, 3%s",
                        path, x.rank == 1 ? "; are these the labels?" : "");
     const size_t *d = x.dim + (x.rank > 2); /* of two dimensions it is one picture */
-    if (!s) s = hd_image_check(d[1], d[0], path, err);
+    if (!s) s = hd_image_check((int64_t)d[1], (int64_t)d[0], path, err);
     if (!s && x.rank > 2 && (!x.dim[0] || x.dim[0] > INT32_MAX))
         s = hd_err_set(err, HD_EFORMAT, "%s: %zu pictures", path, x.dim[0]);
     if (!s) s = read_numbers(&x, &b->pixel, &bytes, err);

@@ -6,12 +6,12 @@
 static hd_status add_line(hd_set_builder *b, hd_line line, hd_err *err)
 {
     int32_t picture = -1, label = -1;
-    size_t before = b->set->count, skipped = b->set->skipped;
+    size_t before = b->set->count;
     const char *tab = memchr(line.text, '\t', line.size);
     size_t size = tab ? (size_t)(tab - line.text) : line.size;
     hd_line name = {line.text, size};
     hd_status s = hd_set_picture(b, name, &picture, err);
-    if (s || b->set->skipped > skipped) return s;
+    if (s || picture < 0) return s;
     if (b->set->count == before)
         return hd_set_refuse(b, err, "the picture %.*s is there before: remove one of the lines",
                              (int)(size < 100 ? size : 100), name.text);
