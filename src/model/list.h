@@ -22,6 +22,7 @@
     X(bert, "the Transformer's encoder alone, which fills in what is masked")        \
     X(encoder, "stages of recurrent layers and Transformer blocks, for classifiers") \
     X(classifier, "a layer that gives labels or numbers, on a model that has rows")  \
+    X(detr, "queries that find the objects of a picture: the Detection Transformer") \
     HD_IMAGE_MODEL_LIST(X)                                                           \
     HD_LM_LIST(X)
 

@@ -92,6 +92,7 @@ static uint64_t send(hd_run *r, void *context, size_t part)
 static hd_tensor *loss(hd_run *r, void *context, size_t part)
 {
     hd_session *s = context;
+    if (s->task->eager) send(r, context, part);
     return s->task->loss(r, s, part);
 }
 
@@ -295,7 +296,7 @@ static hd_status rehearse(hd_session *s, hd_err *err)
     for (size_t part = 0; !st && part < load.parts; part++) {
         r->now.number = UINT32_MAX; /* late in the run, when whatever rises has risen */
         hd_run_begin(r, HD_TRAIN);
-        send(r, s, part);
+        if (!s->task->eager) send(r, s, part);
         loss(r, s, part);
         hd_backward(r);
         st = hd_run_status(r, err);
@@ -337,7 +338,7 @@ static hd_status learn(hd_session *s, hd_outcome *out, hd_err *err)
     hd_trainee trainee = {.corpus = data_hash(s),
                           .next = next,
                           .seek = seek,
-                          .send = send,
+                          .send = s->task->eager ? NULL : send,
                           .loss = loss,
                           .validate = s->validates ? validate : NULL,
                           .publish = publish,

@@ -44,6 +44,7 @@ typedef struct hd_task {
     bool perplexity;      /* a validation's loss is of tokens: its perplexity is shown */
     bool alone;           /* a batch has the items of this process alone */
     bool varies;          /* batches differ in size: the memory of many is measured */
+    bool eager;           /* the host decides in the middle of a step: none is captured */
     uint64_t valid_every; /* updates between validations where nothing is said; 0: an epoch, at most 1000 */
     const hd_recipe *recipe; /* its options */
     const void *form;        /* what tells tasks of the same functions apart: their folder knows what it is */

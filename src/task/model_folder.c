@@ -94,6 +94,25 @@ hd_status hd_model_folder_describe(hd_model_folder *out, const char *folder, con
     return s;
 }
 
+hd_status hd_model_folder_read_labels(hd_model_folder *f, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_lines *lines = NULL;
+    hd_line line;
+    hd_status s = hd_path(path, folder, LABELS, err);
+    if (!s) s = hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true}, err);
+    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
+        size_t number = hd_lines_count(lines);
+        bool bad = !line.size || number > HD_MOST_LABELS;
+        if (!bad) s = hd_vocab_add(&f->labels, line.text, line.size, err);
+        if (!s && (bad || f->labels.count < number))
+            s = hd_err_set(err, HD_EFORMAT, "%s:%zu: the label is empty, there already or one too many", path,
+                           number);
+    }
+    hd_lines_close(lines);
+    return s;
+}
+
 void hd_model_folder_take(hd_model_folder *f, hd_train_task task, hd_model model)
 {
     const hd_task_folder *is = &hd_task_folders[task];

@@ -85,6 +85,10 @@ hd_status hd_model_folder_open(hd_model_folder *out, const char *folder, const c
                                hd_backend *backend, hd_weights which, hd_err *err);
 /* The same without weights or counts. */
 hd_status hd_model_folder_describe(hd_model_folder *out, const char *folder, const char *task, hd_err *err);
+/* Small enough that the numbers of all weights together cannot overflow. */
+enum { HD_MOST_LABELS = 1 << 20 };
+/* Reads labels.txt into f->labels. */
+hd_status hd_model_folder_read_labels(hd_model_folder *f, const char *folder, hd_err *err);
 /* Puts a model of a task, which it owns from now on, beside the tokenizers, and sets how lines are read; a
    `longest` that is set already stays, and a second tokenizer that is not set is the first. */
 void hd_model_folder_take(hd_model_folder *f, hd_train_task task, hd_model model);

@@ -3,9 +3,6 @@
 
 #include "task/masked/masked.h"
 
-/* Small enough that the numbers of all weights together cannot overflow. */
-enum { MOST_LABELS = 1 << 20 };
-
 const hd_label_kind *hd_label_kind_of(hd_train_task task)
 {
     return hd_task_folders[task].read == hd_labeler_read ? hd_tasks[task]->form : NULL;
@@ -54,28 +51,9 @@ static void read_model(hd_model_config *c, const hd_label_kind *kind, hd_classif
     o->teacher = hd_model_config_has(c, "teacher") && hd_model_config_switch(c, "teacher");
     if (kind->each != (o->pool == HD_POOL_each))
         hd_model_config_refuse(c, "\"pool\" is \"%s\", which does not fit the task", hd_pool_names[o->pool]);
-    size_t most = head->most < MOST_LABELS ? head->most : MOST_LABELS;
+    size_t most = head->most < HD_MOST_LABELS ? head->most : HD_MOST_LABELS;
     long long least = hd_body_reads_pictures(&o->body) ? 0 : (long long)head->least;
     o->classes = (size_t)hd_model_config_whole(c, "classes", least, (long long)most);
-}
-
-static hd_status read_labels(hd_vocab *out, const char *folder, hd_err *err)
-{
-    char path[HD_PATH];
-    hd_lines *lines = NULL;
-    hd_line line;
-    hd_status s = hd_path(path, folder, "labels.txt", err);
-    if (!s) s = hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true}, err);
-    while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
-        size_t number = hd_lines_count(lines);
-        bool bad = !line.size || number > MOST_LABELS;
-        if (!bad) s = hd_vocab_add(out, line.text, line.size, err);
-        if (!s && (bad || out->count < number))
-            s = hd_err_set(err, HD_EFORMAT, "%s:%zu: the label is empty, there already or one too many", path,
-                           number);
-    }
-    hd_lines_close(lines);
-    return s;
 }
 
 /* How it reads texts. */
@@ -93,7 +71,7 @@ void hd_labeler_read(hd_model_folder *f, hd_model_config *c, const char *folder,
     hd_classifier *m = NULL;
     read_model(c, hd_labeler_kind(f), &o);
     if (!c->status && !hd_body_reads_pictures(&o.body)) read_text_form(f, c, folder, &o.body);
-    if (!c->status && o.head->logp && o.classes) c->status = read_labels(&f->labels, folder, c->err);
+    if (!c->status && o.head->logp && o.classes) c->status = hd_model_folder_read_labels(f, folder, c->err);
     if (!c->status && o.head->logp && o.classes != f->labels.count)
         hd_model_config_refuse(c, "\"classes\" is %zu, but labels.txt has %zu", o.classes, f->labels.count);
     if (!c->status) c->status = hd_classifier_new(&m, backend, &o, false, c->err);
