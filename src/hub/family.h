@@ -24,7 +24,9 @@
     X(marian, "a translator: translate, rank, explain")      \
     X(pegasus, "a translator: translate, rank, explain")     \
     X(t5, "a translator: translate, rank, explain")          \
-    X(mt5, "a translator: translate, rank, explain")
+    X(mt5, "a translator: translate, rank, explain")         \
+    X(vit, "a classifier of pictures: classify, embed")      \
+    X(deit, "a classifier of pictures: classify, embed")
 
 /* A model on its way from one folder to another. */
 typedef struct hd_passage {
@@ -66,6 +68,8 @@ typedef struct hd_family_form {
     hd_text_form (*reads)(const hd_passage *p, const hd_tokenizer *t);
     /* Members of config.json, and those that transformers has no key for. */
     void (*put)(const hd_passage *p, json_t *config, json_t *own);
+    /* Further files of the folder. */
+    hd_status (*files)(const hd_passage *p, hd_err *err);
     /* Gives tensors the names that they have there. */
     hd_status (*rename)(hd_passage *p, hd_err *err);
 } hd_family_form;

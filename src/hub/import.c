@@ -178,6 +178,7 @@ static hd_status export(hd_passage *p, hd_err *err)
     if (!s) s = save_tokenizers(p, err);
     if (!s) s = save_config(p, err);
     if (!s && p->m.task->id == HD_TRAIN_MLM) s = hd_family_sentence_save(&p->m, p->to, err);
+    if (!s && form->files) s = form->files(p, err);
     if (!s && form->rename) s = form->rename(p, err);
     if (!s) s = hd_model_folder_publish(&p->m, p->to, err);
     return s ? s : hd_family_carry(p, err);

@@ -11,8 +11,11 @@ static const char LABELS[] = "id2label", PROBLEM[] = "problem_type";
 
 /* -- here -- */
 
-static hd_status add_label(hd_model_config *c, hd_vocab *labels, const char *text)
+/* apart: a label that is there already gets its number behind it, since some published models of pictures
+   call two things alike (the crane). */
+static hd_status add_label(hd_model_config *c, hd_vocab *labels, const char *text, bool apart)
 {
+    char numbered[256];
     size_t before = labels->count, size = strlen(text);
     if (!size || strpbrk(text, "\r\n\t")) {
         hd_model_config_refuse(c, "\"%s\": the label of \"%zu\" is empty or not a line of text", LABELS,
@@ -20,12 +23,16 @@ static hd_status add_label(hd_model_config *c, hd_vocab *labels, const char *tex
         return c->status;
     }
     c->status = hd_vocab_add(labels, text, size, c->err);
+    if (!c->status && labels->count == before && apart && size < sizeof numbered - 32) {
+        snprintf(numbered, sizeof numbered, "%s (%zu)", text, before);
+        c->status = hd_vocab_add(labels, numbered, strlen(numbered), c->err);
+    }
     if (!c->status && labels->count == before)
         hd_model_config_refuse(c, "\"%s\" has the label \"%.60s\" twice", LABELS, text);
     return c->status;
 }
 
-static void read_names(hd_model_config *c, hd_vocab *labels)
+static void read_names(hd_model_config *c, hd_vocab *labels, bool apart)
 {
     const json_t *object = json_object_get(c->object, LABELS);
     bool named = json_object_size(object) > 0;
@@ -39,7 +46,7 @@ static void read_names(hd_model_config *c, hd_vocab *labels)
         if (!text)
             hd_model_config_refuse(c, "\"%s\" has no label of the number \"%s\"", LABELS, key);
         else
-            add_label(c, labels, text);
+            add_label(c, labels, text, apart);
     }
 }
 
@@ -74,7 +81,7 @@ static hd_train_task task_of(hd_model_config *c, size_t labels)
 void hd_family_labels_read(hd_model_config *c, hd_passage *p)
 {
     hd_classifier_opt *o = &p->classifier;
-    read_names(c, &p->m.labels);
+    read_names(c, &p->m.labels, hd_body_reads_pictures(&o->body));
     o->classes = p->m.labels.count;
     p->task = o->pool == HD_POOL_each ? HD_TRAIN_TAG : task_of(c, o->classes);
     p->make = hd_passage_classifier;

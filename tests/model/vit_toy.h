@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "model/encoder/classifier.h"
-#include "nn/pictures.h"
+#include "nn/pixels.h"
 
 enum { VT_ITEMS = 3, VT_CLASSES = 4, VT_SIDE = 12, VT_PATCH = 4 };
 

@@ -26,7 +26,9 @@ const hd_usage hd_verb_export = {
         "translator with sinusoidal positions and one vocabulary becomes a Pegasus if it is pre-norm, the "
         "default, and a MarianMT if it is post-norm (--norm post). An imported T5, RoBERTa, XLM-R, "
         "DistilBERT, "
-        "ELECTRA or MPNet, and what was fine-tuned from it, becomes one of its family again.\n"
+        "ELECTRA or MPNet, and what was fine-tuned from it, becomes one of its family again. A classifier of "
+        "pictures that looks at its class token (--pool first) "
+        "becomes a ViT, with its preprocessor_config.json.\n"
         "An imported model gets its original tokenizer files. Other tokenizers are written twice: as heed "
         "reads them, and as a tokenizer.json that gives the same ids.\n"
         "HF_FOLDER must not exist, or be empty.",

@@ -8,6 +8,7 @@ static const hd_example examples[] = {
      "a BERT, and its sentence vectors"},
     {"heed import sentiment model && heed classify model text", "a BERT classifier"},
     {"heed import opus-mt-en-de en-de && heed translate en-de text.en", "a MarianMT translator"},
+    {"heed import vit-base-patch16-224 vit && heed classify vit a.png b.jpg", "a classifier of pictures"},
     {"echo 'translate English to German: It is cold.' | heed translate t5",
      "the text tells an imported T5 what to do"},
     {NULL, NULL},
@@ -29,11 +30,12 @@ const hd_usage hd_verb_import = {
         "Makes the model folder MODEL from HF_FOLDER, a checkpoint saved by Hugging Face's transformers: "
         "config.json with \"model_type\" bert, roberta, xlm-roberta, distilbert, electra, mpnet, gpt2, "
         "marian, "
-        "pegasus, t5 or mt5; model.safetensors or pytorch_model.bin (or the parts that "
+        "pegasus, t5, mt5, vit or deit; model.safetensors or pytorch_model.bin (or the parts that "
         "model.safetensors.index.json or pytorch_model.bin.index.json names; f32, f16 or bf16); and the "
         "tokenizer: tokenizer.json, vocab.json with merges.txt of a gpt2 or roberta, vocab.txt of a bert, "
         "distilbert, electra or mpnet, sentencepiece.bpe.model of an xlm-roberta, source.spm, target.spm and "
-        "vocab.json of a marian, spiece.model of a t5; or what `heed export` wrote.\n"
+        "vocab.json of a marian, spiece.model of a t5 (a vit or deit has preprocessor_config.json instead); "
+        "or what `heed export` wrote.\n"
         "MODEL must not exist, or be empty. If config.json asks for something heed does not support, or a "
         "tensor is missing or unknown, the error names it and nothing is written.",
     .options = hd_no_options,

@@ -294,4 +294,5 @@ def main():
             model.save_pretrained(os.path.join(sys.argv[1], name), safe_serialization=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
