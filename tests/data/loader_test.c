@@ -315,6 +315,46 @@ static void pictures_of_different_sizes_lie_one_behind_the_other(void **state)
     hd_vocab_release(&of);
 }
 
+/* 64 x 48 grey pixels; with 8 needed it is decoded at a quarter of the size. */
+static void boxes_fit_pictures_that_are_decoded_smaller(void **state)
+{
+    (void)state;
+    static const uint8_t jpeg[] = {
+        255, 216, 255, 224, 0,   16,  74,  70,  73,  70,  0,   1,   1,   0,   0,   1,   0,   1,   0,
+        0,   255, 219, 0,   67,  0,   27,  18,  20,  23,  20,  17,  27,  23,  22,  23,  30,  28,  27,
+        32,  40,  66,  43,  40,  37,  37,  40,  81,  58,  61,  48,  66,  96,  85,  101, 100, 95,  85,
+        93,  91,  106, 120, 153, 129, 106, 113, 144, 115, 91,  93,  133, 181, 134, 144, 158, 163, 171,
+        173, 171, 103, 128, 188, 201, 186, 166, 199, 153, 168, 171, 164, 255, 192, 0,   11,  8,   0,
+        48,  0,   64,  1,   1,   17,  0,   255, 196, 0,   20,  0,   1,   0,   0,   0,   0,   0,   0,
+        0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   255, 196, 0,   20,  16,  1,   0,   0,   0,
+        0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   255, 218, 0,   8,   1,   1,
+        0,   0,   63,  0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   255, 217};
+    const hd_image_prepare small = {.channels = 1,
+                                    .resize = true,
+                                    .height = 8,
+                                    .width = 8,
+                                    .filter = HD_FILTER_BILINEAR,
+                                    .rescale = 1,
+                                    .deviation = {1, 1, 1}};
+    hd_image_set s = {0};
+    hd_vocab of = {0};
+    hd_err err = {0};
+    mkdir(at("jpeg"), 0700);
+    put_bytes(at("jpeg/a.jpg"), jpeg, sizeof jpeg);
+    put_file(at("jpeg/boxes.csv"), "image,label,xmin,ymin,xmax,ymax\na.jpg,x,16,12,40,30\n");
+    hd_status st = hd_image_set_boxes(&s, &of, at("jpeg/boxes.csv"), NULL, NULL, false, &err);
+    if (st == HD_EMISSING) leave_out("%s", err.text);
+    if (st) fail_msg("%s", err.text);
+    hd_image_loader *l = loader_of(
+        &(hd_image_loader_opt){.set = &s, .prepare = &small, .augment = &(hd_augment){0}, .batch = 1});
+    const hd_image_batch *b = batch_of(l, 0, 0, 1);
+    assert_int_equal(b->bytes[0], 128);
+    assert_true(b->box[0].x == 2 && b->box[0].y == 2 && b->box[0].width == 3 && b->box[0].height == 3);
+    hd_image_loader_free(l);
+    hd_image_set_release(&s);
+    hd_vocab_release(&of);
+}
+
 static void a_broken_file_fails_the_batch_that_needs_it(void **state)
 {
     (void)state;
@@ -428,6 +468,7 @@ int main(void)
         cmocka_unit_test(memory_that_is_missing_is_said),
         cmocka_unit_test(impossible_requests_are_refused),
         cmocka_unit_test(pictures_of_different_sizes_lie_one_behind_the_other),
+        cmocka_unit_test(boxes_fit_pictures_that_are_decoded_smaller),
         cmocka_unit_test(a_broken_file_fails_the_batch_that_needs_it),
         cmocka_unit_test(later_batches_are_made_before_they_are_asked_for),
     };

@@ -226,8 +226,8 @@ static void say(const hd_command *c, const struct writer *w)
                o->out, o->out);
     hd_log_say(&c->log, HD_INFO,
                "  heed train --task caption --preset show-attend-tell --train %s/captions.txt --images %s "
-               "--out MODEL",
-               o->out, o->out);
+               "--train-names %s/train.txt --valid-names %s/val.txt --out MODEL",
+               o->out, o->out, o->out, o->out);
 }
 
 static hd_status check(hd_command *c, hd_err *err)
