@@ -62,6 +62,20 @@ void hd_text_print(hd_text *t, const char *format, ...)
     va_end(args);
 }
 
+void hd_text_base64(hd_text *t, const void *bytes, size_t count)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const uint8_t *from = bytes;
+    for (size_t i = 0; i < count; i += 3) {
+        uint32_t v = (uint32_t)from[i] << 16 | (i + 1 < count ? (uint32_t)from[i + 1] << 8 : 0) |
+                     (i + 2 < count ? from[i + 2] : 0);
+        char four[4] = {digit[v >> 18], digit[v >> 12 & 63], digit[v >> 6 & 63], digit[v & 63]};
+        if (i + 2 >= count) four[3] = '=';
+        if (i + 1 >= count) four[2] = '=';
+        hd_text_add(t, four, 4);
+    }
+}
+
 hd_status hd_text_status(const hd_text *t, hd_err *err)
 {
     return t->missed ? hd_err_nomem(err, t->missed) : HD_OK;

@@ -20,6 +20,7 @@ void hd_text_release(hd_text *t);
 void hd_text_add(hd_text *t, const char *bytes, size_t count);
 void hd_text_put(hd_text *t, const char *string);
 void hd_text_print(hd_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void hd_text_base64(hd_text *t, const void *bytes, size_t count);
 hd_status hd_text_status(const hd_text *t, hd_err *err);
 
 /* Whether the bytes are a number, whatever the locale of the program around us: digits, a point, an

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/image/image.h"
+
 typedef struct hd_color {
     uint8_t red, green, blue;
 } hd_color;
@@ -19,6 +21,12 @@ typedef struct hd_canvas_line {
     double x, y, to_x, to_y, wide;
     hd_color color;
 } hd_canvas_line;
+
+typedef struct hd_canvas_image {
+    double x, y, width, height;
+    const hd_image *image;
+    bool smooth; /* between pixels; otherwise each is a square */
+} hd_canvas_image;
 
 typedef enum hd_anchor { HD_ANCHOR_START, HD_ANCHOR_MIDDLE, HD_ANCHOR_END } hd_anchor;
 
@@ -37,6 +45,7 @@ typedef struct hd_canvas {
     void (*rect)(void *context, const hd_canvas_rect *r);
     void (*text)(void *context, const hd_canvas_text *t);
     void (*line)(void *context, const hd_canvas_line *l); /* round at its ends */
+    hd_status (*image)(void *context, const hd_canvas_image *i, hd_err *err);
     void *context;
     bool tips; /* whether it shows them; they are not made otherwise */
 } hd_canvas;

@@ -58,6 +58,36 @@ static hd_status status_of(cairo_status_t s, const char *what, hd_err *err)
     return hd_err_set(err, HD_EFILE, "the %s cannot be drawn: %s", what, cairo_status_to_string(s));
 }
 
+/* Cairo's pixels are words, the high byte unused. */
+static hd_status image(void *context, const hd_canvas_image *i, hd_err *err)
+{
+    const hd_image *im = i->image;
+    cairo_surface_t *to = cairo_image_surface_create(CAIRO_FORMAT_RGB24, im->width, im->height);
+    hd_status s = status_of(cairo_surface_status(to), "picture", err);
+    for (int y = 0; !s && y < im->height; y++) {
+        uint32_t *row =
+            (uint32_t *)(void *)(cairo_image_surface_get_data(to) + y * cairo_image_surface_get_stride(to));
+        const uint8_t *from = im->pixel + (size_t)y * (size_t)im->width * (size_t)im->channels;
+        for (int x = 0; x < im->width; x++, from += im->channels) {
+            const uint8_t *green = im->channels > 1 ? from + 1 : from,
+                          *blue = im->channels > 1 ? from + 2 : from;
+            row[x] = (uint32_t)from[0] << 16 | (uint32_t)*green << 8 | *blue;
+        }
+    }
+    cairo_surface_mark_dirty(to);
+    cairo_save(context);
+    cairo_translate(context, i->x, i->y);
+    cairo_scale(context, i->width / im->width, i->height / im->height);
+    cairo_set_source_surface(context, to, 0, 0);
+    cairo_pattern_set_filter(cairo_get_source(context), i->smooth ? CAIRO_FILTER_GOOD : CAIRO_FILTER_NEAREST);
+    cairo_pattern_set_extend(cairo_get_source(context), CAIRO_EXTEND_PAD);
+    cairo_rectangle(context, 0, 0, im->width, im->height);
+    cairo_fill(context);
+    cairo_restore(context);
+    cairo_surface_destroy(to);
+    return s;
+}
+
 static cairo_status_t take_bytes(void *context, const unsigned char *bytes, unsigned count)
 {
     hd_text_file *out = context;
@@ -69,7 +99,7 @@ static cairo_status_t take_bytes(void *context, const unsigned char *bytes, unsi
 /* Draws with c, which may scale. */
 static hd_status draw(cairo_t *c, const hd_drawing *d, const char *what, hd_err *err)
 {
-    hd_status s = d->draw(d, &(hd_canvas){width, rect, text, line, c, false}, err);
+    hd_status s = d->draw(d, &(hd_canvas){width, rect, text, line, image, c, false}, err);
     return s ? s : status_of(cairo_status(c), what, err);
 }
 
@@ -78,7 +108,7 @@ static hd_status lay_out(hd_drawing *d, hd_err *err)
 {
     cairo_surface_t *nothing = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
     cairo_t *c = cairo_create(nothing);
-    d->lay_out(d, &(hd_canvas){width, rect, text, line, c, false});
+    d->lay_out(d, &(hd_canvas){width, rect, text, line, image, c, false});
     hd_status s = status_of(cairo_status(c), "picture", err);
     cairo_destroy(c);
     cairo_surface_destroy(nothing);

@@ -102,6 +102,25 @@ static void line(void *context, const hd_canvas_line *l)
     finish(to, "line", NULL, NULL);
 }
 
+static hd_status image(void *context, const hd_canvas_image *i, hd_err *err)
+{
+    hd_text *to = context, png = {0};
+    hd_status s = hd_image_encode_png(&png, i->image, err);
+    if (!s) {
+        hd_text_put(to, "<image");
+        number(to, "x", i->x);
+        number(to, "y", i->y);
+        number(to, "width", i->width);
+        number(to, "height", i->height);
+        hd_text_print(to, " preserveAspectRatio=\"none\"%s href=\"data:image/png;base64,",
+                      i->smooth ? "" : " style=\"image-rendering:pixelated\"");
+        hd_text_base64(to, png.data, png.size);
+        hd_text_put(to, "\"/>\n");
+    }
+    hd_text_release(&png);
+    return s;
+}
+
 static void head(hd_text *to, const hd_drawing *d)
 {
     hd_text_put(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"");
@@ -119,7 +138,7 @@ static void head(hd_text *to, const hd_drawing *d)
 hd_status hd_drawing_svg(hd_text_file *out, hd_drawing *d, hd_err *err)
 {
     hd_text *to = &out->text;
-    const hd_canvas canvas = {width, rect, text, line, to, true};
+    const hd_canvas canvas = {width, rect, text, line, image, to, true};
     d->lay_out(d, &canvas);
     head(to, d);
     hd_status s = d->draw(d, &canvas, err);
