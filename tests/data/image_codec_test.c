@@ -164,6 +164,20 @@ static void a_large_jpeg_is_refused_before_it_is_decoded(void **state)
     }
 }
 
+/* It needs no data to go on for a whole picture. */
+static void arithmetic_coding_is_refused(void **state)
+{
+    (void)state;
+    if (!HEED_JPEG) leave_out("built without libjpeg");
+    size_t size, n = 0;
+    uint8_t *bytes = sample_bytes(&samples[1], &size);
+    while (bytes[n] != 0xff || bytes[n + 1] != 0xc0) n++;
+    bytes[n + 1] = 0xc9;
+    assert_refused(bytes, size, HD_EFORMAT,
+                   "in arithmetic coding, which heed does not read: convert it to PNG");
+    free(bytes);
+}
+
 static void a_wrong_checksum_is_damage(void **state)
 {
     (void)state;
@@ -317,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_byte_changed_anywhere_does_no_harm),
         cmocka_unit_test(a_size_that_is_claimed_costs_no_memory),
         cmocka_unit_test(a_large_jpeg_is_refused_before_it_is_decoded),
+        cmocka_unit_test(arithmetic_coding_is_refused),
         cmocka_unit_test(a_wrong_checksum_is_damage),
         cmocka_unit_test(foreign_files_are_named),
         cmocka_unit_test(what_is_no_file_is_named),

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "data/image/codec.h"
 
-enum { SCANS_MOST = 500 }; /* a small file can ask for thousands of passes over the picture */
+enum { SCANS_MOST = 100 }; /* a small file can ask for thousands of passes over the picture */
 
 typedef struct jpeg_work {
     struct jpeg_decompress_struct jpeg;
@@ -74,7 +74,7 @@ static void check_memory(jpeg_work *w)
         coefficients +=
             (uint64_t)j->comp_info[i].width_in_blocks * j->comp_info[i].height_in_blocks * DCTSIZE2;
     uint64_t first = (uint64_t)j->comp_info[0].width_in_blocks * j->comp_info[0].height_in_blocks;
-    if (!j->arith_code && first / 8 > w->job->size) stop(w, HD_EFORMAT, "the file is cut short");
+    if (first / 8 > w->job->size) stop(w, HD_EFORMAT, "the file is cut short");
     if (w->job->header || !jpeg_has_multiple_scans(j)) return;
     size_t bytes = (size_t)coefficients * sizeof(JCOEF);
     void *room = hd_mem_new(bytes);
@@ -94,6 +94,13 @@ static void read_header(jpeg_work *w)
     if (w->status) return;
     if (j->num_components != 1 && j->num_components != 3 && j->num_components != 4)
         stop(w, HD_EFORMAT, "neither 1 nor 3 nor 4 channels");
+    if (j->arith_code) { /* hardly anyone writes it, and a few bytes of it can go on for a whole picture */
+        w->status =
+            hd_err_set(w->err, HD_EFORMAT,
+                       "%s: a JPEG picture in arithmetic coding, which heed does not read: convert it to PNG",
+                       w->job->name);
+        return;
+    }
     check_memory(w);
     if (w->status) return;
     j->out_color_space = j->num_components == 1 ? JCS_GRAYSCALE : j->num_components == 3 ? JCS_RGB : JCS_CMYK;
