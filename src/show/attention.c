@@ -16,10 +16,11 @@ const char *const hd_attention_choices[] = {"auto",
 void hd_attention_release(hd_attention_maps *a)
 {
     hd_arena_release(&a->memory);
+    hd_image_release(&a->scene.image);
     *a = (hd_attention_maps){0};
 }
 
-static hd_status make_part(hd_attention_part *p, hd_arena *memory, hd_err *err)
+hd_status hd_attention_part_make(hd_attention_part *p, hd_arena *memory, hd_err *err)
 {
     size_t layer, cells, all;
     if (!hd_size_mul(p->rows, p->cols, &cells) || !hd_size_mul(cells, p->heads, &layer) ||
@@ -43,8 +44,9 @@ hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targe
         a.part[k] = (hd_attention_part){.layers = layers[k],
                                         .heads = heads[k],
                                         .rows = k == HD_ATTENTION_ENCODER ? sources : targets,
-                                        .cols = k == HD_ATTENTION_DECODER ? targets : sources};
-        s = make_part(&a.part[k], &a.memory, err);
+                                        .cols = k == HD_ATTENTION_DECODER ? targets : sources,
+                                        .masked = k == HD_ATTENTION_DECODER};
+        s = hd_attention_part_make(&a.part[k], &a.memory, err);
     }
     if (s) hd_attention_release(&a);
     *out = a;
@@ -81,6 +83,34 @@ static void mean_of_heads(float *to, const hd_attention_part *p, size_t layer)
     }
 }
 
+/* to = (A + I) / 2 times from, both [n, n]. */
+static void follow(float *to, const float *a, const float *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) to[i * n + j] = from[i * n + j] / 2;
+        for (size_t k = 0; k < n; k++)
+            for (size_t j = 0; j < n; j++) to[i * n + j] += a[i * n + k] / 2 * from[k * n + j];
+    }
+}
+
+hd_status hd_attention_rollout(float **out, const hd_attention_part *p, hd_err *err)
+{
+    size_t n = p->rows, cells = n * n; /* hd_attention_part_make checked that it does not overflow */
+    float *room = hd_mem_array(3 * cells + 1, sizeof *room);
+    if (!room) return hd_err_nomem(err, 3 * cells * sizeof *room);
+    float *now = room, *next = room + cells, *mean = next + cells;
+    for (size_t i = 0; i < cells; i++) now[i] = i % (n + 1) ? 0 : 1;
+    for (size_t l = 0; l < p->layers; l++) {
+        mean_of_heads(mean, p, l);
+        follow(next, mean, now, n);
+        float *t = now;
+        now = next, next = t;
+    }
+    if (now != room) memcpy(room, now, cells * sizeof *room);
+    *out = room;
+    return HD_OK;
+}
+
 static bool has_unknown(const hd_shown_token *t, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -99,6 +129,7 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
     hd_attention_map m = {.kind = k,
                           .place = a->place,
                           .alone = !a->sources || !a->targets,
+                          .masked = p->masked,
                           .layer = pick->layer ? (size_t)pick->layer : p->layers,
                           .layers = p->layers,
                           .head = (size_t)pick->head,
@@ -108,7 +139,7 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
                           .row = k == HD_ATTENTION_CROSS ? a->output : own,
                           .col = own};
     m.unknown = has_unknown(m.row, m.rows) || has_unknown(m.col, m.cols);
-    size_t cells = p->rows * p->cols; /* make_part checked that it does not overflow */
+    size_t cells = p->rows * p->cols; /* hd_attention_part_make checked that it does not overflow */
     m.weight = hd_mem_array(cells, sizeof *m.weight);
     if (!m.weight) return hd_err_nomem(err, cells * sizeof *m.weight);
     if (m.head)

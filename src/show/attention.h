@@ -3,6 +3,7 @@
 #ifndef HD_SHOW_ATTENTION_H
 #define HD_SHOW_ATTENTION_H
 
+#include "data/image/image.h"
 #include "model/type.h"
 #include "show/token.h"
 #include "task/translate/translate.h"
@@ -13,7 +14,24 @@ extern const char *const hd_attention_choices[];
 typedef struct hd_attention_part {
     size_t layers, heads, rows, cols; /* rows attend to columns */
     float *weight;                    /* [layers, heads, rows, cols]; 0 where masked */
+    bool masked;                      /* row i sees columns up to i only */
 } hd_attention_part;
+
+/* A picture that the encoder read: the sources are `lead` tokens, then height x width cells, row by row. */
+typedef struct hd_attention_scene {
+    hd_image image;             /* what the model saw of it (show/picture/picture.h); {0}: it read tokens */
+    const char *name;           /* its file; NULL when not given */
+    size_t lead, height, width; /* of the sources */
+    const float *box; /* [targets, 4] x, y, width, height of what each found, as shares of the picture;
+                         NULL: none */
+} hd_attention_scene;
+
+/* An object that a detector found. */
+typedef struct hd_attention_box {
+    size_t query;              /* which of its queries found it */
+    float x, y, width, height; /* as shares of the picture */
+    const char *name;          /* "cat 0.98" */
+} hd_attention_box;
 
 /* The line and the part of it, both from 1; {0}: none. */
 typedef struct hd_attention_place {
@@ -31,6 +49,7 @@ typedef struct hd_attention_maps {
     const char *sentence, *translation; /* the texts; NULL when not given */
     double score;                       /* as given */
     hd_attention_place place;           /* as given */
+    hd_attention_scene scene;           /* what was read instead of tokens */
     hd_attention_part part[HD_ATTENTION_KINDS];
 } hd_attention_maps;
 
@@ -51,6 +70,11 @@ typedef struct hd_attention_ask {
     hd_line target_text; /* as it was given: they name unknown words; {0}: those are named <unk> */
     double score;
     hd_attention_place place;
+    /* Of a model that reads pictures, in place of `source`: */
+    const hd_image *picture; /* as decoded */
+    const char *name;        /* its file, or NULL */
+    const hd_attention_box *box;
+    size_t boxes; /* of a detector: what is shown, in this order; 0: all queries */
 } hd_attention_ask;
 
 /* One forward pass without cache in its own step (hd_run_begin), without the run's own probe. out needs no
@@ -63,6 +87,13 @@ void hd_attention_release(hd_attention_maps *a); /* accepts {0} and half-built *
 hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targets,
                             const size_t layers[HD_ATTENTION_KINDS], const size_t heads[HD_ATTENTION_KINDS],
                             hd_err *err);
+
+/* Allocates the weights of a part whose sizes are set. */
+hd_status hd_attention_part_make(hd_attention_part *p, hd_arena *memory, hd_err *err);
+
+/* Where layer after layer of the encoder takes what a row reads from: the product over the layers of
+   (A + I) / 2, A the mean of the heads ("rollout"); [n, n] in new memory, which the caller frees. */
+hd_status hd_attention_rollout(float **out, const hd_attention_part *p, hd_err *err);
 
 /* -- of a translation, part by part, as the model read the line -- */
 
@@ -103,7 +134,8 @@ hd_status hd_attention_pick_check(const hd_attention_pick *p, hd_attention_kind 
 /* The one matrix to draw; tokens are borrowed from the hd_attention_maps. */
 typedef struct hd_attention_map {
     hd_attention_kind kind;
-    bool alone; /* of a model that reads one text */
+    bool alone;  /* of a model that reads one text */
+    bool masked; /* row i sees columns up to i only */
     hd_attention_place place;
     size_t layer, layers; /* counts from 1 */
     size_t head, heads;   /* the same; 0: the mean */

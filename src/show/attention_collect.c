@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nn/pixels.h"
 #include "show/attention.h"
+#include "show/picture/scene.h"
 
 static const struct {
     const char *stack, *sublayer;
@@ -50,6 +52,7 @@ static hd_status set_names(hd_attention_maps *a, const hd_model *m, const hd_att
 
 typedef struct collection {
     hd_attention_maps *into;
+    const hd_attention_ask *ask;
     hd_attention_layers has[HD_ATTENTION_KINDS];
     int kind;          /* of the last offer */
     size_t layer, row; /* the layer of the last offer, and the row after it */
@@ -72,10 +75,25 @@ static bool is_weights(const char *name, int k, const hd_attention_layers *s, si
     return false;
 }
 
+/* Over a picture the sizes are those of the first offer. */
+static bool size_part(collection *c, hd_run *r, const hd_offer *offer, int k)
+{
+    hd_attention_part *p = &c->into->part[k];
+    const int32_t *rows = hd_seg_lens(r, offer->seg), *cols = hd_seg_lens(r, offer->keys);
+    if (p->weight || !rows || !cols) return p->weight;
+    p->cols = (size_t)cols[0];
+    p->rows = k == HD_ATTENTION_ENCODER ? p->cols : c->ask->targets ? c->ask->targets : (size_t)rows[0];
+    p->masked = k == HD_ATTENTION_DECODER && c->ask->targets;
+    if (k != HD_ATTENTION_DECODER && !hd_attention_scene_grid(c->into, r, offer->keys)) return false;
+    hd_attention_part_make(p, &c->into->memory, &r->err);
+    return p->weight;
+}
+
 /* A recurrent decoder offers one row at a time. */
 static void keep(collection *c, hd_run *r, const hd_offer *offer, int k, size_t layer)
 {
     const hd_attention_part *p = &c->into->part[k];
+    if (!size_part(c, r, offer, k)) return;
     size_t rows = hd_rows_of(offer->t) / p->cols, heads = hd_cols_of(offer->t), cells = p->rows * p->cols;
     bool goes_on = c->kind == k && c->layer == layer && c->row < p->rows;
     size_t from = goes_on ? c->row : 0;
@@ -127,20 +145,38 @@ static void run_text(hd_run *r, const hd_model *m, const hd_attention_ask *q)
                               .seg = hd_seg_of(r, &len, 1, NULL)});
 }
 
+/* A picture has the segments that the model makes of it. */
+static void run_picture(hd_run *r, const hd_model *m, const hd_attention_ask *q)
+{
+    const hd_image_prepare *how = m->type->sizes(m->self).image;
+    hd_image im = {0};
+    const hd_image *const all[] = {&im};
+    hd_pixels *pixels = hd_host_take(r, sizeof *pixels);
+    int32_t *input = hd_host_take(r, (q->targets + 1) * sizeof *input), to = (int32_t)q->targets;
+    if (!pixels || !input || hd_image_prepared(&im, q->picture, how, &r->err)) return;
+    for (size_t i = 0; i < q->targets; i++) input[i] = i ? q->target[i - 1] : q->start;
+    hd_pixels_send_images(r, pixels, all, 1, how);
+    const hd_items source = {.pixels = pixels};
+    if (m->type->decode)
+        m->type->decode(r, m->self, &source,
+                        &(hd_items){.ids = hd_ints(r, input, q->targets), .seg = hd_seg_of(r, &to, 1, NULL)});
+    else
+        hd_model_rows(r, m, &source);
+    hd_image_release(&im);
+}
+
 static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_model *m, const hd_attention_ask *q,
                                 hd_err *err)
 {
     size_t wanted = 0;
-    collection c = {.into = a, .kind = -1};
-    for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
-        c.has[k] = m->type->attention(m->self, (hd_attention_kind)k);
-        wanted += a->part[k].layers * a->part[k].rows;
-    }
+    collection c = {.into = a, .ask = q, .kind = -1};
+    for (int k = 0; k < HD_ATTENTION_KINDS; k++) c.has[k] = m->type->attention(m->self, (hd_attention_kind)k);
     const hd_probe probe = {.take = collect, .context = &c}, *before = r->probe;
     hd_run_begin(r, HD_INFERENCE);
     r->probe = &probe;
-    (m->type->decode ? run_sides : run_text)(r, m, q);
+    (q->picture ? run_picture : m->type->decode ? run_sides : run_text)(r, m, q);
     r->probe = before;
+    for (int k = 0; k < HD_ATTENTION_KINDS; k++) wanted += a->part[k].layers * a->part[k].rows;
     hd_status s = hd_run_status(r, err);
     if (!s && c.rows != wanted)
         s = hd_err_set(err, HD_EMISSING, "attention: the model offered %zu of %zu rows", c.rows, wanted);
@@ -155,9 +191,13 @@ static hd_status check_ask(const hd_model *m, const hd_attention_ask *q, hd_err 
     const bool both = m->type->decode;
     const size_t target_vocab = both ? n.target_vocab : n.vocab;
     hd_status s = HD_OK;
-    if (m->type->attends != HD_ATTENTION_DECODER)
+    if (q->picture && !n.image)
+        return hd_err_set(err, HD_EARG, "attention: the model reads text, not pictures");
+    if (!q->picture && n.image)
+        return hd_err_set(err, HD_EARG, "attention: the model reads pictures, not text");
+    if (m->type->attends != HD_ATTENTION_DECODER && !q->picture)
         s = hd_shown_check(of, both ? "source" : "text", q->source, q->sources, n.vocab, n.positions, err);
-    if (!s && m->type->attends != HD_ATTENTION_ENCODER)
+    if (!s && m->type->attends != HD_ATTENTION_ENCODER && (both || !q->picture))
         s = hd_shown_check(of, both ? "target" : "text", q->target, q->targets, target_vocab, n.positions,
                            err);
     if (!s && both) s = hd_shown_check(of, "target's start", &q->start, 1, target_vocab, n.positions, err);
@@ -181,6 +221,14 @@ hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_model
         layers[k] = all.layers, heads[k] = all.heads;
     }
     if (!s) s = check_ask(m, ask, err);
+    if (!s && ask->picture) {
+        s = hd_attention_scene_begin(&a, m, ask, layers, heads, err);
+        if (!s) s = run_with_probe(&a, r, m, ask, err);
+        if (!s) s = hd_attention_scene_names(&a, ask, err);
+        if (s) hd_attention_release(&a);
+        *out = a;
+        return s;
+    }
     if (!s)
         s = hd_attention_init(&a, m->type->attends == HD_ATTENTION_DECODER ? 0 : ask->sources,
                               m->type->attends == HD_ATTENTION_ENCODER ? 0 : ask->targets, layers, heads,

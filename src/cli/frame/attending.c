@@ -1,5 +1,7 @@
-/* --attention of verbs whose model reads one text. */
+/* --attention of verbs whose model reads one text or a picture. */
 #include "cli/frame/attending.h"
+
+#include <string.h>
 
 #include "cli/frame/verb.h"
 #include "view/attention/text.h"
@@ -49,6 +51,28 @@ hd_status hd_attending_add(hd_command *c, const hd_attended *t, hd_err *err)
                             .sentence = t->second_text.text ? (hd_line){NULL, 0} : t->text,
                             .translation = t->written,
                             .score = t->score};
+    if (!hd_attending_wanted(&a->o)) return HD_OK;
+    hd_status s = hd_attention_collect(&maps, &c->machine.run, &a->model, &ask, err);
+    if (!s) s = hd_attending_put(c, &maps, &drawn, err);
+    hd_attention_release(&maps);
+    return a->o.view ? hd_command_put_page(c, &drawn, s, err) : s;
+}
+
+hd_status hd_attending_picture(hd_command *c, const hd_attended_picture *t, hd_err *err)
+{
+    const hd_attending *a = &c->attending;
+    hd_attention_maps maps;
+    hd_text drawn = {0};
+    hd_attention_ask ask = {.picture = t->image,
+                            .name = t->name,
+                            .start = t->start,
+                            .target = t->target,
+                            .targets = t->targets,
+                            .target_pieces = c->model.tokenizer[1],
+                            .translation = {t->said, t->said ? strlen(t->said) : 0},
+                            .score = t->score,
+                            .box = t->box,
+                            .boxes = t->boxes};
     if (!hd_attending_wanted(&a->o)) return HD_OK;
     hd_status s = hd_attention_collect(&maps, &c->machine.run, &a->model, &ask, err);
     if (!s) s = hd_attending_put(c, &maps, &drawn, err);

@@ -1,4 +1,5 @@
-/* --attention of verbs whose model reads one text: its attention weights, in files and in the terminal. */
+/* --attention of verbs whose model reads one text or a picture: its attention weights, in files and in the
+ * terminal. */
 #ifndef HD_CLI_FRAME_ATTENDING_H
 #define HD_CLI_FRAME_ATTENDING_H
 
@@ -65,6 +66,21 @@ hd_status hd_attending_put(const hd_command *c, const hd_attention_maps *maps, h
 
 /* The same of the maps of a text, and shows what is drawn. Does nothing unless attention is wanted. */
 hd_status hd_attending_add(hd_command *c, const hd_attended *t, hd_err *err);
+
+typedef struct hd_attended_picture { /* all borrowed */
+    const hd_image *image;           /* as decoded */
+    const char *name;                /* its file */
+    const char *said;                /* a label or a caption; NULL: nothing */
+    double score;                    /* of that; NaN: none */
+    int32_t start;                   /* of a caption: what the decoder reads first, */
+    const int32_t *target;           /* and the ids as a search found them, with the end */
+    size_t targets;                  /* 0: no caption */
+    const hd_attention_box *box;
+    size_t boxes; /* of a detector: what was found */
+} hd_attended_picture;
+
+/* The same of the maps of a picture. */
+hd_status hd_attending_picture(hd_command *c, const hd_attended_picture *t, hd_err *err);
 /* Saves unless `s` is a failure. Returns that, or the status of saving. Accepts {0}. */
 hd_status hd_attending_close(hd_attending *a, hd_status s, hd_err *err);
 

@@ -84,7 +84,7 @@ static hd_status add(hd_attention_writer *w, const hd_attention_maps *a, hd_err 
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
         if (!hd_attention_listed(a, &w->pick, k)) continue;
         hd_text_print(to, "%s\"%s\":", between, hd_attention_name((hd_attention_kind)k)), between = ",";
-        put_part(&w->out, &a->part[k], &w->pick, k == HD_ATTENTION_DECODER);
+        put_part(&w->out, &a->part[k], &w->pick, a->part[k].masked);
     }
     hd_text_put(to, "}}</script>\n");
     return hd_text_file_status(&w->out, err);

@@ -190,7 +190,7 @@ static hd_status draw_cells(const hd_attention_picture *p, const hd_canvas *c, h
     char from[HD_LABEL], to[HD_LABEL], number[HD_DECIMAL];
     hd_text tip = {0};
     for (size_t i = 0; i < m->rows; i++) {
-        size_t seen = m->kind == HD_ATTENTION_DECODER ? i + 1 : m->cols; /* a mask leaves white */
+        size_t seen = m->masked ? i + 1 : m->cols; /* a mask leaves white */
         hd_label_of(from, m->row[i].piece, &whole);
         for (size_t j = 0; j < seen; j++) {
             tip.size = 0;

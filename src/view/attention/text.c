@@ -90,7 +90,7 @@ static void put_row(page *g, size_t i, size_t from, size_t end)
     hd_text_pen_put_at(&g->pen, 0, HD_INK_PLAIN, buf);
     for (size_t j = from; j < end; j++) {
         int n = column_width(g, j);
-        bool masked = m->kind == HD_ATTENTION_DECODER && j > i;
+        bool masked = m->masked && j > i;
         hd_ink ink = cell_of(g, (double)m->weight[i * m->cols + j], n, cell);
         if (!masked) hd_text_pen_put_at(&g->pen, x, ink, cell);
         x += n + 1;
