@@ -33,6 +33,9 @@
 #define RECORDED_norm                 T(y) T(sum) T(stat) T(x) T(branch) T(gain) T(bias) S(draw.seg)
 #define RECORDED_norm_back \
     T(dx) T(dbranch) T(dgain) T(dbias) T(dy) T(dsum) T(sum) T(stat) T(gain) S(draw.seg)
+#define RECORDED_group_norm \
+    T(y) T(before) T(x) T(add) T(gain) T(bias) T(stat) T(mean) T(variance) S(seg)
+#define RECORDED_group_norm_back      T(dx) T(dgain) T(dbias) T(dz) T(x) T(gain) T(stat) S(seg)
 #define RECORDED_softmax              T(y) T(x)
 #define RECORDED_softmax_back         T(dx) T(dy) T(y)
 #define RECORDED_segment_softmax      T(y) T(x) S(seg)

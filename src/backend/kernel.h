@@ -10,6 +10,7 @@
 #include "backend/draw.h"
 #include "backend/function.h"
 #include "backend/grid.h"
+#include "backend/norm.h"
 #include "base/status.h"
 #include "tensor/tensor.h"
 
@@ -37,6 +38,8 @@
     X(pool_back)            \
     X(norm)                 \
     X(norm_back)            \
+    X(group_norm)           \
+    X(group_norm_back)      \
     X(softmax)              \
     X(softmax_back)         \
     X(segment_softmax)      \
@@ -158,23 +161,6 @@ typedef struct hd_sine_args {
     const hd_tensor *y, *x, *dx, *dy; /* y, or dx and dy */
     float scale, temperature;
 } hd_sine_args;
-
-/* sum = x + dropout(branch); y = norm(sum) * gain + bias. stat: [rows,2] mean (0 for rms) and 1/sd. branch,
- * sum, gain, bias may be NULL. */
-typedef struct hd_norm_args {
-    const hd_tensor *y, *sum, *stat, *x, *branch, *gain, *bias;
-    float eps;
-    bool rms;
-    hd_draw draw;
-} hd_norm_args;
-
-/* d = gradient of dy through the norm, + dsum; dx (+)= d; dbranch (+)= dropout(d); dgain, dbias += column
-   sums. sum is the normed input. */
-typedef struct hd_norm_back_args {
-    const hd_tensor *dx, *dbranch, *dgain, *dbias, *dy, *dsum, *sum, *stat, *gain;
-    bool rms, add_x, add_branch;
-    hd_draw draw;
-} hd_norm_back_args;
 
 typedef struct hd_softmax_args {
     const hd_tensor *y, *x;

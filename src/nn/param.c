@@ -1,5 +1,5 @@
-/* Parameter records and their flat buffers. The order of the buffer is trainable before frozen, then by group
- * and decay: hd_params_ready is the only place that knows it. */
+/* Parameter records and their flat buffers. The order of the buffer is trainable (by group and decay),
+ * running statistics, all else: hd_params_ready is the only place that knows it. */
 #include "nn/param.h"
 
 #include <fnmatch.h>
@@ -69,6 +69,14 @@ hd_param *hd_param_add(hd_params *p, size_t rows, size_t cols, hd_init init, con
 hd_param *hd_param_hidden(hd_params *p, size_t rows, size_t cols, hd_init init)
 {
     return add(p, rows, cols, init, NULL);
+}
+
+hd_param *hd_param_moving(hd_params *p, size_t count, hd_init init, const char *format, ...)
+{
+    FORMATTED(name);
+    hd_param *one = add(p, count, 0, init, name);
+    if (one) one->trainable = false, one->moving = true;
+    return one;
 }
 
 static hd_param *add_part(hd_params *p, hd_param *whole, size_t row, size_t rows, hd_init init,
@@ -145,16 +153,27 @@ static bool owns(const hd_param *one)
     return !one->whole && !one->alias;
 }
 
-/* Lays out the owners selected by `trainable`, group and decay; returns the next free offset. */
-static size_t lay_out(hd_params *p, size_t at, bool trainable, int group, bool decay)
+static size_t place(hd_param *one, size_t at)
+{
+    one->at = at;
+    return (at + hd_count_of(&one->t) + SPACING - 1) / SPACING * SPACING;
+}
+
+/* Lays out the trainable owners of a group; returns the next free offset. */
+static size_t lay_out(hd_params *p, size_t at, int group, bool decay)
 {
     for (size_t i = 0; i < p->count; i++) {
         hd_param *one = p->list[i];
-        if (!owns(one) || one->trainable != trainable ||
-            (trainable && (one->group != group || one->decay != decay)))
-            continue;
-        one->at = at;
-        at = (at + hd_count_of(&one->t) + SPACING - 1) / SPACING * SPACING;
+        if (owns(one) && one->trainable && one->group == group && one->decay == decay) at = place(one, at);
+    }
+    return at;
+}
+
+static size_t lay_out_fixed(hd_params *p, size_t at, bool moving)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        hd_param *one = p->list[i];
+        if (owns(one) && !one->trainable && one->moving == moving) at = place(one, at);
     }
     return at;
 }
@@ -183,11 +202,12 @@ hd_status hd_params_ready(hd_params *p, bool training, hd_err *err)
     for (int group = 0; group < HD_PARAM_GROUPS; group++)
         for (int decay = 1; decay >= 0; decay--) {
             size_t begin = at;
-            at = lay_out(p, at, true, group, decay);
+            at = lay_out(p, at, group, decay);
             if (at > begin) p->range[p->ranges++] = (hd_group){begin, at, decay, p->factor[group]};
         }
     p->trainable = at;
-    p->total = lay_out(p, at, false, 0, false);
+    p->moving = lay_out_fixed(p, at, true) - at;
+    p->total = lay_out_fixed(p, at + p->moving, false);
     p->value = p->backend->alloc(p->backend, p->total * sizeof(hd_real));
     p->grad = training ? p->backend->alloc(p->backend, p->trainable * sizeof(hd_real)) : NULL;
     bool small = p->backend->compute == HD_BF16;

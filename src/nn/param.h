@@ -33,6 +33,7 @@ typedef struct hd_param {
     size_t row;
     struct hd_param *alias;            /* another name of this one */
     bool trainable, decay, transposed; /* transposed: files hold [in, out] */
+    bool moving;                       /* not learned, but changed by training steps: running statistics */
     bool optional;                     /* optional in files: zeros if missing */
     bool fresh;                        /* not read from files: it stays unchanged */
     int rank;                          /* in files, where it is not that of t (hd_param_shape); else 0 */
@@ -57,6 +58,7 @@ typedef struct hd_params {
     hd_real *value, *grad;   /* flat, backend memory */
     uint16_t *shadow;        /* value in bf16 if the backend computes in it, read by products; or NULL */
     size_t total, trainable; /* numbers in value; in grad */
+    size_t moving;           /* numbers behind the trainable ones that training steps change */
     float factor[HD_PARAM_GROUPS];
     hd_group range[2 * HD_PARAM_GROUPS];
     size_t ranges;
@@ -73,6 +75,9 @@ hd_param *hd_param_add(hd_params *p, size_t rows, size_t cols, hd_init init, con
     __attribute__((format(printf, 5, 6)));
 /* The same without a name: in memory but not in files. */
 hd_param *hd_param_hidden(hd_params *p, size_t rows, size_t cols, hd_init init);
+/* A vector that training steps change themselves (hd_param.moving). */
+hd_param *hd_param_moving(hd_params *p, size_t count, hd_init init, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 hd_param *hd_param_part(hd_params *p, hd_param *whole, size_t row, size_t rows, hd_init init,
                         const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* A part for products only, not in files. */

@@ -91,6 +91,27 @@ hd_tensor *hd_norm_residual(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tenso
    x * scale / temperature^(2k/each) in turn. Numbers come in pairs x, y, and the code of y goes first. */
 hd_tensor *hd_sine(hd_run *r, hd_tensor *x, size_t each, float scale, float temperature);
 
+/* group_norm.c: norms over rows. Rows of no item are not counted and give zeros. */
+typedef struct hd_batch_norm_opt {
+    float eps, momentum;        /* momentum: of the running statistics, as torch has it (0.1) */
+    bool frozen;                /* the running ones are used in training, too, and stay as they are */
+    hd_unary act;               /* of the result */
+    hd_tensor *add;             /* added before act (a shortcut); NULL: nothing */
+    hd_tensor *mean, *variance; /* [C] running statistics: renewed in training, used in inference */
+} hd_batch_norm_opt;
+/* act(norm(x) * gain + bias + add), each column by its mean and deviation over the rows of all items; gain,
+   bias [C] or NULL. */
+hd_tensor *hd_batch_norm(hd_run *r, hd_tensor *x, hd_tensor *gain, hd_tensor *bias, const hd_seg *seg,
+                         const hd_batch_norm_opt *opt);
+typedef struct hd_group_norm_opt {
+    int groups; /* columns side by side, of equal width */
+    float eps;
+    hd_unary act;
+    hd_tensor *add;
+} hd_group_norm_opt;
+/* The same by the mean and deviation of each item over its rows and the columns of a group. */
+hd_rows hd_group_norm(hd_run *r, hd_rows x, hd_tensor *gain, hd_tensor *bias, const hd_group_norm_opt *opt);
+
 /* softmax.c */
 hd_tensor *hd_softmax(hd_run *r, hd_tensor *x);
 hd_tensor *hd_log_softmax(hd_run *r, hd_tensor *x);

@@ -32,6 +32,7 @@ hd_status hd_optimizer_init(hd_optimizer *o, hd_params *params, const hd_optimiz
     if (adam) o->second = take(b, bytes, &s, err);
     if (opt->average > 0) o->mean = take(b, bytes, &s, err);
     if (opt->average > 0) o->spare = take(b, SPARE * sizeof *o->spare, &s, err);
+    if (params->moving) o->kept = take(b, params->moving * sizeof *o->kept, &s, err);
     o->squares = take(b, sizeof *o->squares, &s, err);
     o->done = take(b, sizeof *o->done, &s, err);
     if (s) return hd_optimizer_release(o), s;
@@ -49,6 +50,7 @@ void hd_optimizer_release(hd_optimizer *o)
     if (o->second) b->release(b, o->second, bytes);
     if (o->mean) b->release(b, o->mean, bytes);
     if (o->spare) b->release(b, o->spare, SPARE * sizeof *o->spare);
+    if (o->kept) b->release(b, o->kept, o->params->moving * sizeof *o->kept);
     if (o->squares) b->release(b, o->squares, sizeof *o->squares);
     if (o->done) b->release(b, o->done, sizeof *o->done);
     *o = (hd_optimizer){0};
@@ -95,6 +97,24 @@ hd_status hd_optimizer_step(hd_run *r, hd_optimizer *o, double rate, double weig
     return HD_OK;
 }
 
+void hd_optimizer_keep(hd_optimizer *o, bool back)
+{
+    const hd_params *p = o->params;
+    hd_real *now = p->value + p->trainable;
+    if (o->kept)
+        p->backend->copy(p->backend, back ? now : o->kept, back ? o->kept : now, p->moving * sizeof *now);
+}
+
+/* Each process has renewed its running statistics by its own items: from here on all have their mean. */
+static void share_statistics(hd_run *r, hd_params *p)
+{
+    if (r->err.status || r->backend->ranks < 2 || !p->moving) return;
+    hd_tensor all = hd_matrix(p->value + p->trainable, 1, p->moving);
+    hd_status s = r->backend->rank_sum(r->backend, all.data, p->moving);
+    if (s) hd_call_failed(r, s, "the sum of running statistics over the processes");
+    HD_CALL(r, mix, .y = &all, .x = &all, .a = 1 / (float)r->backend->ranks);
+}
+
 void hd_optimizer_update(hd_run *r, hd_optimizer *o)
 {
     hd_params *p = o->params;
@@ -102,6 +122,7 @@ void hd_optimizer_update(hd_run *r, hd_optimizer *o)
     hd_status s = alone ? HD_OK : r->backend->rank_sum(r->backend, p->grad, p->trainable);
     o->summed = false;
     if (s) hd_call_failed(r, s, "the sum of the gradients over the processes");
+    share_statistics(r, p);
     HD_CALL(r, square_sum, .sum = o->squares, .x = p->grad, .count = p->trainable);
     HD_CALL(r, clip, .step = r->block, .sum = o->squares, .updates = o->done, .limit = o->opt.clip);
     for (size_t i = 0; i < p->ranges; i++) update_group(r, o, &p->range[i]);

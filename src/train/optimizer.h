@@ -32,6 +32,7 @@ typedef struct hd_optimizer {
     uint64_t serial; /* of captured updates */
     hd_real *first, *second,
         *mean;        /* moments and moving average, flat like the trainable values; NULL where not needed */
+    hd_real *kept;    /* of running statistics, to put them back; NULL: there are none */
     hd_real *spare;   /* of the average, to swap through: a swap back must not fail for lack of memory */
     double *squares;  /* of the gradient, backend memory */
     uint32_t *done;   /* done so far, skipped ones not counted; backend memory */
@@ -52,6 +53,8 @@ void hd_optimizer_resume(hd_optimizer *o, uint32_t updates);
    left out because it was not finite; both may be NULL, and then the host does not wait for the device. */
 hd_status hd_optimizer_step(hd_run *r, hd_optimizer *o, double rate, double weight, double *norm,
                             bool *skipped);
+/* Keeps the running statistics of now, or puts the kept ones back: for a step that is to leave no trace. */
+void hd_optimizer_keep(hd_optimizer *o, bool back);
 /* Its kernels alone: rate and weight are what the step block says, and norm and skip are left in it. */
 void hd_optimizer_update(hd_run *r, hd_optimizer *o);
 

@@ -99,6 +99,7 @@ hd_status hd_update_check(hd_update *u, bool again, const char *step, bool *good
     hd_backend *b = u->run->backend;
     hd_status s = HD_OK;
     double bad = 0;
+    if (again) hd_optimizer_keep(o, false);
     for (size_t i = 0; again && !s && i < u->parts; i++) {
         hd_step found = {0};
         run_part(u, i, false);
@@ -108,6 +109,7 @@ hd_status hd_update_check(hd_update *u, bool again, const char *step, bool *good
     if (!s) s = hd_update_finite(u, again, good, err);
     if (again) b->clear(b, p->grad, p->trainable * sizeof *p->grad);
     /* what is carried from batch to batch has gone one too far */
+    if (again) hd_optimizer_keep(o, true);
     if (!s && again && o->beside.load) s = o->beside.load(o->beside.context, step, err);
     if (!s && !*good) bad++;
     s = hd_ranks_agree(s, &bad, 1, err);

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-enum { STEP_LEAVES = 32, STEP_LOSSES = 7, STEP_ITEMS = 6, STEP_CLASSES = 11, STEP_BUCKETS = 8 };
+enum { STEP_LEAVES = 40, STEP_LOSSES = 9, STEP_ITEMS = 6, STEP_CLASSES = 11, STEP_BUCKETS = 8 };
 
 typedef struct step_shape {
     int32_t len[STEP_ITEMS];
@@ -58,7 +58,8 @@ static hd_tensor *step_embedded(step *s)
                              step_leaf(s, s->c, 2 * s->c)};
     hd_tensor *branch = hd_recompute(r, step_ffn, s, in, 4);
     return hd_norm_residual(r, h, branch, step_leaf(s, 1, s->c), step_leaf(s, 1, s->c),
-                            &(hd_norm_opt){.eps = 1e-5f, .dropout = 0.1f, .seg = s->seg}, NULL);
+                            &(hd_norm_opt){.eps = 1e-5f, .dropout = 0.1f, .drop_path = 0.1f, .seg = s->seg},
+                            NULL);
 }
 
 static hd_tensor *step_attended(step *s, hd_tensor *h)
@@ -99,6 +100,11 @@ static hd_tensor *step_mixed(step *s, hd_tensor *h)
     h = hd_mul(r, hd_sub(r, hd_mul(r, h, step_leaf(s, 1, s->c)), hd_scale(r, h, 0.5f)), column);
     h = hd_norm(r, hd_add(r, h, step_leaf(s, 1, s->c)), step_leaf(s, 1, s->c), NULL,
                 &(hd_norm_opt){.eps = 1e-5f, .seg = s->seg});
+    h = hd_batch_norm(r, h, step_leaf(s, 1, s->c), NULL, s->seg,
+                      &(hd_batch_norm_opt){.eps = 0.1f, .act = HD_gelu});
+    h = hd_group_norm(r, (hd_rows){h, s->seg}, step_leaf(s, 1, s->c), step_leaf(s, 1, s->c),
+                      &(hd_group_norm_opt){.groups = 2, .eps = 0.1f, .act = HD_tanh, .add = h})
+            .t;
     hd_tensor *soft[] = {hd_softmax(r, hd_gumbel(r, h, s->seg)), hd_log_softmax(r, h),
                          hd_segment_softmax(r, h, s->seg), hd_segment_log_softmax(r, h, s->seg)};
     h = hd_add(r, h, hd_add(r, hd_mul(r, soft[0], soft[1]), hd_mul(r, soft[2], soft[3])));
@@ -120,6 +126,9 @@ static void step_losses(step *s, hd_tensor *h)
     s->loss[1] = hd_cross_entropy(r, logits, target, &(hd_loss_opt){.coef = 0.5f});
     s->loss[2] = hd_squared_error(r, logits, hd_softmax(r, logits), &(hd_loss_opt){.coef = 0.1f});
     s->loss[3] = hd_binary_cross_entropy(r, logits, hd_softmax(r, logits), &(hd_loss_opt){.coef = 0.1f});
+    hd_tensor *box = hd_apply(r, hd_slice_cols(r, logits, 0, 4), HD_sigmoid);
+    s->loss[7] = hd_absolute_error(r, logits, hd_softmax(r, logits), &(hd_loss_opt){.coef = 0.1f});
+    s->loss[8] = hd_box_error(r, box, hd_softmax(r, box), &(hd_loss_opt){.coef = 0.1f});
     s->loss[4] = hd_sum_loss(r, hd_mul(r, h, h), 0.01f);
     if (s->shape->host_segments) s->loss[5] = hd_sum_loss(r, hd_fold(r, (hd_rows){h, s->seg}, 2).t, 0.1f);
     hd_tensor *values = NULL;

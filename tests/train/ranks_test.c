@@ -16,7 +16,7 @@ typedef struct toy {
     hd_backend *backend;
     hd_run run;
     hd_params params;
-    hd_param *w;
+    hd_param *w, *mean, *variance; /* the last two: running statistics, by which nothing is computed */
     hd_optimizer optimizer;
     const char *folder, *ill; /* what goes wrong, and where: the name of the case */
     uint64_t made;
@@ -58,7 +58,10 @@ static hd_tensor *loss(hd_run *r, void *context, size_t part)
         goal[rows] = y[i];
     }
     if (is_ill(t, "nan", 1, 5)) goal[0] = (hd_real)NAN;
-    hd_tensor *z = hd_linear(r, hd_from(r, rows, DIM, mine), &t->w->t, NULL, HD_IDENTITY);
+    hd_tensor *in = hd_from(r, rows, DIM, mine), *z = hd_linear(r, in, &t->w->t, NULL, HD_IDENTITY);
+    hd_batch_norm(
+        r, in, NULL, NULL, NULL,
+        &(hd_batch_norm_opt){.eps = 1, .momentum = 0.1f, .mean = &t->mean->t, .variance = &t->variance->t});
     return hd_squared_error(r, z, hd_from(r, rows, 1, goal), &(hd_loss_opt){.coef = 1});
 }
 
@@ -109,6 +112,8 @@ static hd_status make(toy *t, hd_err *err)
     t->run = run_on(t->backend);
     hd_params_init(&t->params, t->backend);
     t->w = hd_param_add(&t->params, 1, DIM, (hd_init){HD_INIT_NORMAL, 1, 0}, "w");
+    t->mean = hd_param_moving(&t->params, DIM, (hd_init){HD_INIT_ZERO, 0, 0}, "running_mean");
+    t->variance = hd_param_moving(&t->params, DIM, (hd_init){HD_INIT_ONE, 0, 0}, "running_var");
     hd_status s = hd_params_ready(&t->params, true, err);
     if (!s) s = hd_params_draw(&t->params, 5, err);
     if (!s) s = hd_optimizer_init(&t->optimizer, &t->params, &o, err);
@@ -148,16 +153,20 @@ static int be_process(const char *ill, const char *folder)
     hd_err err = {0};
     hd_progress p = {0};
     hd_ending ending = HD_ENDED_STEPS;
-    double check = 0;
+    double check = 0, statistics = 0;
     hd_status s = hd_ranks_begin(&err);
     if (!s) s = make(&t, &err);
     if (!s) s = run(&t, &p, &ending, &err);
     s = hd_ranks_agree(s, NULL, 0, &err);
     for (size_t i = 0; i < DIM; i++) check += (double)(i + 1) * (double)((hd_real *)t.w->t.data)[i];
+    for (size_t i = 0; i < DIM; i++)
+        statistics += (double)(i + 1) * (double)((hd_real *)t.mean->t.data)[i] *
+                      (double)((hd_real *)t.variance->t.data)[i];
     if (s)
         printf("%d failed: %s\n", hd_rank(), err.text);
     else
-        printf("ended %d at %d, skipped %d, weights %.17g\n", ending, (int)p.step, (int)p.skipped, check);
+        printf("ended %d at %d, skipped %d, statistics %.17g, weights %.17g\n", ending, (int)p.step,
+               (int)p.skipped, statistics, check);
     if (!s && !hd_rank() && t.loss > 0) printf("loss %.9g\n", t.loss);
     hd_optimizer_release(&t.optimizer);
     hd_params_release(&t.params);
@@ -210,6 +219,8 @@ static void processes_make_the_model_of_one(void **state)
     char line[128];
     snprintf(line, sizeof line, "weights %.17g\n", number_behind(all, "weights "));
     assert_int_equal(count(all, line), RANKS); /* to the bit */
+    snprintf(line, sizeof line, "statistics %.17g,", number_behind(all, "statistics "));
+    assert_int_equal(count(all, line), RANKS); /* each saw other rows, all keep the mean */
     assert_int_equal(count(all, "ended 0 at 9"), RANKS);
     assert_int_equal(count(all, "loss"), 1);
     /* sums in another order, nine updates long */

@@ -1,5 +1,6 @@
-/* The training loop with a model of eight numbers. Easy to get wrong here: what is compared is what a run
-   leaves on the disk, so every run has a folder of its own. */
+/* The training loop with a model of eight numbers behind a batch norm, whose running statistics change with
+   every step. Easy to get wrong here: what is compared is what a run leaves on the disk, so every run has a
+   folder of its own. */
 #include "check.h"
 #include "scratch.h"
 
@@ -12,7 +13,7 @@ typedef struct toy {
     hd_backend *backend;
     hd_run run;
     hd_params params;
-    hd_param *w;
+    hd_param *w, *mean, *variance;
     hd_optimizer optimizer;
     char folder[128];
     uint64_t made;                 /* batches given: the step, as nothing is left out */
@@ -68,6 +69,9 @@ static hd_tensor *loss(hd_run *r, void *context, size_t part)
     for (size_t i = 0; i < ROWS; i++) y[i] = x[i * DIM] - 2 * x[i * DIM + 1];
     if (is_nan(t)) y[0] = (hd_real)NAN;
     hd_tensor *in = hd_from(r, rows, DIM, x + part * rows * DIM);
+    hd_batch_norm_opt norm = {
+        .eps = 1e-5f, .momentum = 0.1f, .mean = &t->mean->t, .variance = &t->variance->t};
+    if (parts == 1) in = hd_batch_norm(r, in, NULL, NULL, NULL, &norm);
     hd_tensor *hidden = hd_dropout(r, in, parts == 1 ? 0.25f : 0, hd_seg_of(r, len, 1, NULL));
     return hd_squared_error(r, hd_linear(r, hidden, &t->w->t, NULL, HD_IDENTITY),
                             hd_from(r, rows, 1, y + part * rows), &(hd_loss_opt){.coef = 1});
@@ -133,6 +137,8 @@ static void toy_make(toy *t, const char *name, float average)
     t->run = run_on(t->backend);
     hd_params_init(&t->params, t->backend);
     t->w = hd_param_add(&t->params, 1, DIM, (hd_init){HD_INIT_NORMAL, 1, 0}, "w");
+    t->mean = hd_param_moving(&t->params, DIM, (hd_init){HD_INIT_ZERO, 0, 0}, "running_mean");
+    t->variance = hd_param_moving(&t->params, DIM, (hd_init){HD_INIT_ONE, 0, 0}, "running_var");
     hd_optimizer_opt o = {.kind = HD_OPT_ADAM, .average = average};
     if (hd_params_ready(&t->params, true, &err) || hd_params_draw(&t->params, 5, &err) ||
         hd_optimizer_init(&t->optimizer, &t->params, &o, &err))

@@ -106,6 +106,14 @@ static least of(const hd_norm_back_args *a)
 {
     return (least){0, sizes(a->dx, a->dbranch, a->dy, a->dsum, a->sum) + (a->add_x ? size_of(a->dx) : 0)};
 }
+static least of(const hd_group_norm_args *a)
+{
+    return (least){0, sizes(a->x, a->y, a->before, a->add, a->given ? NULL : a->x)};
+}
+static least of(const hd_group_norm_back_args *a)
+{
+    return (least){0, 2 * sizes(a->dz, a->x) + sizes(a->dx, a->add ? a->dx : NULL)};
+}
 static least of(const hd_cross_entropy_args *a)
 {
     return (least){0, sizes(a->x, a->dx)};
