@@ -26,7 +26,8 @@
     X(t5, "a translator: translate, rank, explain")          \
     X(mt5, "a translator: translate, rank, explain")         \
     X(vit, "a classifier of pictures: classify, embed")      \
-    X(deit, "a classifier of pictures: classify, embed")
+    X(deit, "a classifier of pictures: classify, embed")     \
+    X(vision_encoder_decoder, "a captioner: caption")
 
 /* A model on its way from one folder to another. */
 typedef struct hd_passage {

@@ -224,11 +224,14 @@ static hd_status put_folder(page *p, const hd_model_folder *f, const char *folde
     put_details(p);
     m->type->describe(m->self, &p->of);
     if (m->params) hd_details_whole(&p->of, "parameters", hd_params_size(m->params));
-    if (m->type->decode)
+    const bool pictures = m->type->sizes(m->self).image, sides = m->type->decode && !pictures;
+    if (m->type->decode && pictures)
+        hd_details_real(&p->of, "gflop_per_caption", m->type->flops(m->self, 1, 0, 12) / 1e9, " (12 tokens)");
+    if (sides)
         hd_details_real(&p->of, "gflop_per_translation", m->type->flops(m->self, 1, 25, 25) / 1e9,
                         " (25 tokens to 25)");
     put_details(p);
-    if (m->type->decode) {
+    if (sides) {
         st = put_sides(p, f, folder, err);
     } else {
         hd_details_text(&p->of, "tokenizer", hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[0])));

@@ -114,8 +114,7 @@ static head head_of(hd_model_config *c, const vit_form *form)
     return BARE;
 }
 
-/* What transformers does with a picture where nothing is said of it. */
-static hd_image_prepare prepare_of(const hd_image_encoder_opt *o)
+hd_image_prepare hd_family_vit_prepare(const hd_image_encoder_opt *o)
 {
     hd_image_prepare p = {.channels = o->channels,
                           .resize = true,
@@ -139,7 +138,7 @@ static void read_folder(hd_passage *p, hd_model_config *c)
     *o = (hd_classifier_opt){.pool = HD_POOL_first, .body.type = &hd_model_vit, .teacher = h == TEACHER};
     image->distilled = form->distilled;
     hd_family_vit_read(c, image);
-    image->prepare = prepare_of(image);
+    image->prepare = hd_family_vit_prepare(image);
     hd_family_preprocessor_read(c, p->from, &image->prepare);
     if (h != BARE) {
         hd_family_labels_read(c, p);

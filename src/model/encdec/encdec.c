@@ -342,7 +342,7 @@ hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_
 
 double hd_encdec_flops(const hd_encdec *m, double sentences, double source, double target)
 {
-    double b = sentences, s = source, t = target;
+    double b = sentences, s = m->opt.pictures ? (double)hd_encdec_length(m) : source, t = target;
     double sum = hd_encoder_flops(&m->encoder, b, s) + b * t * 2 * (double)hd_count_of(&m->output->t);
     if (m->opt.pictures) sum += hd_image_encoder_flops(&m->image, b);
     if (hd_encdec_recurs(m)) sum += hd_recurrent_decoder_flops(&m->cells, b, s, t);

@@ -99,8 +99,8 @@ hd_tensor *hd_encdec_logits(hd_run *r, const hd_encdec *m, hd_rows x);
 hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_t *target,
                           const hd_loss_opt *opt);
 
-/* Multiply-adds times two of the matrix products of one forward pass over these tokens, all sentences alike.
- */
+/* Multiply-adds times two of the matrix products of one forward pass over these tokens, all sentences alike;
+   of pictures source is not read. */
 double hd_encdec_flops(const hd_encdec *m, double sentences, double source, double target);
 
 /* Its keys in config.json; vocabularies that it does not say are 0. */

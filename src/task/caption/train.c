@@ -114,9 +114,7 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
     size_t tokens = tokens_of(&c, which, items);
     double n = (double)items;
     *out = (hd_load){
-        .items = items,
-        .tokens = tokens,
-        .flops = hd_encdec_flops(t->model, n, (double)hd_encdec_length(t->model), (double)tokens / n)};
+        .items = items, .tokens = tokens, .flops = hd_encdec_flops(t->model, n, 0, (double)tokens / n)};
     return HD_OK;
 }
 

@@ -96,7 +96,8 @@ def model_of(name, model, saved):
         return getattr(transformers, name).from_pretrained(folder, attn_implementation="eager").eval()
 
 
-for file, models in MODELS.items():
-    with open(os.path.join(HERE, file), "w") as f:
-        for one in models:
-            write(f, *one)
+if __name__ == "__main__":
+    for file, models in MODELS.items():
+        with open(os.path.join(HERE, file), "w") as f:
+            for one in models:
+                write(f, *one)
