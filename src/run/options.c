@@ -37,6 +37,7 @@ static const char *const bad_lines[] = {"error", "skip", NULL};
 static const char *const empty_lines[] = {"skip", "error", NULL};
 static const char *const flips[] = {"none", "horizontal", "vertical", "both", "turns", NULL};
 static const char *const subwords[] = {"bpe", "unigram", NULL};
+static const char *const query_kinds[] = {"anchors", "learned", NULL};
 static const char *const norms[] = {"pre", "post", NULL};
 static const char *const position_kinds[] = {"sinusoidal", "learned", "none", NULL};
 static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
@@ -77,6 +78,8 @@ enum {
     MLM = 1u << HD_TRAIN_MLM,
     CLASSIFY = 1u << HD_TRAIN_CLASSIFY,
     CAPTION = 1u << HD_TRAIN_CAPTION,
+    DETECT = 1u << HD_TRAIN_DETECT,
+    TOKENS = ~DETECT, /* tasks with texts */
 /* Tasks with labels, of texts or of any items: what a line is to their models says so. */
 #define X(NAME, name, about, what, verb, line, ...) | TEXT_##line << HD_TRAIN_##NAME
     TEXTS = 0 HD_TASK_LIST(X),

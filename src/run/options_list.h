@@ -9,7 +9,7 @@
         "sizes and training recipe; other options override parts of it. translate: tiny, small, base or big "
         "(Transformers), sutskever, rnnsearch, luong or tutorial (recurrent); lm: gpt2, gpt2-medium, "
         "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell or "
-        "caption-transformer", FOR(TRANSLATE | LM | MLM | CAPTION),
+        "caption-transformer; detect: detr-small", FOR(TRANSLATE | LM | MLM | CAPTION | DETECT),
         NEEDS(HD_HAS_PRESET))
     PATH("out", 'o', "FOLDER", out, "model folder to write; created if missing", CALL)
     PATH("from", 0, "FOLDER", from,
@@ -55,7 +55,7 @@
         "what to do with longer ones: skip, cut or error", DATA, FOR(TRANSLATE))
     CHOICE("on-invalid", 0, "WHAT", "error", on_invalid, bad_lines,
         "what to do with lines that are not UTF-8 and pictures that cannot be read: error or skip", DATA,
-        FOR(TRANSLATE | CAPTION))
+        FOR(TRANSLATE | CAPTION | DETECT))
     CHOICE("on-empty", 0, "WHAT", "skip", on_empty, empty_lines,
         "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
 
@@ -94,7 +94,7 @@
     FLAG("cased", 0, cased, "keep capital letters; captions are lower-cased otherwise", VOCABULARY,
         FOR(CAPTION), TOKENIZER)
     INT("vocab-size", 0, "N", "8000", vocab_size, 5, 1000000,
-        "largest vocabulary; smaller where the text supports fewer tokens", VOCABULARY, TOKENIZER)
+        "largest vocabulary; smaller where the text supports fewer tokens", VOCABULARY, FOR(TOKENS), TOKENIZER)
     CHOICE("subwords", 0, "KIND", "bpe", subwords, subwords, "how subwords are learned: bpe or unigram",
         VOCABULARY, TOKENIZER, NEEDS(HD_HAS_SUBWORDS))
     REAL("character-coverage", 0, "X", "0.9995", character_coverage, 0.9, 1,
@@ -104,7 +104,7 @@
         TOKENIZER, NEEDS(HD_HAS_UNTIED))
     FILES("tokenizer-model", 0, "FILE", tokenizer_model, 2,
         "use existing tokenizer files: one for both languages, or two; for one text also vocab.json and "
-        "merges.txt, tokenizer.json, or a folder with them", VOCABULARY, TOKENIZER)
+        "merges.txt, tokenizer.json, or a folder with them", VOCABULARY, FOR(TOKENS), TOKENIZER)
 
     CHOICE("model", 0, "NAME", "gpt", model, hd_train_model_names,
         "lm: ngram, maxent, ffnn, rnn, gru, lstm or gpt; tasks with labels: rnn, gru, lstm or transformer",
@@ -126,13 +126,20 @@
         "the same of the decoder: transformer, or an rnn, gru or lstm, followed by transformer if you like",
         MODEL, FOR(TRANSLATE | CAPTION), SHAPE)
     CHOICE("image-encoder", 0, "KIND", "vit", image_encoder, hd_image_encoder_names,
-        "what turns a picture into vectors" IMAGE_ENCODERS, MODEL, FOR(CAPTION), SHAPE)
+        "what turns a picture into vectors: of a detector its backbone" IMAGE_ENCODERS, MODEL,
+        FOR(CAPTION | DETECT), SHAPE)
     INT("image-width", 0, "N", "256", image_width, 1, 65536, "columns of these vectors, where it is not a vit",
         MODEL, FOR(CAPTION), SHAPE)
     INT("encoder-layers", 0, "N", "4", encoder_layers, 1, 1000,
-        "layers of the encoder, where --encoder does not say", MODEL, FOR(TRANSLATE | CAPTION), SHAPE)
+        "layers of the encoder, where --encoder does not say", MODEL, FOR(TRANSLATE | CAPTION | DETECT), SHAPE)
     INT("decoder-layers", 0, "N", "4", decoder_layers, 1, 1000,
-        "layers of the decoder, where --decoder does not say", MODEL, FOR(TRANSLATE | CAPTION), SHAPE)
+        "layers of the decoder, where --decoder does not say", MODEL, FOR(TRANSLATE | CAPTION | DETECT), SHAPE)
+    INT("queries", 0, "N", "60", queries, 1, 10000,
+        "queries, each of which finds one object or none: more than a picture has objects", MODEL, FOR(DETECT),
+        SHAPE)
+    CHOICE("query-kind", 0, "KIND", "anchors", query_kind, query_kinds,
+        "what a query is: anchors (boxes that each layer of the decoder moves) or learned (vectors, as in "
+        "published models)", MODEL, FOR(DETECT), SHAPE)
     INT("layers", 0, "N", "4", layers, 1, 1000, "layers; of a translator those of encoder and decoder each",
         MODEL, SIZE, NEEDS(HD_HAS_LAYERS))
     INT("width", 0, "N", "128", width, 1, 65536, "hidden size (d_model)", MODEL, SIZE, NEEDS(HD_HAS_NETWORK))
@@ -229,7 +236,7 @@
     INT("batch-tokens", 0, "N", "2500", batch_tokens, 1, 100000000,
         "tokens per update, counting the longer side of each pair", LEARNING, FOR(TRANSLATE))
     INT("batch-size", 0, "N", "12", batch_size, 1, 1000000, "windows (lm, mlm) or items per update", LEARNING,
-        FOR(LM | MLM | LABELS | CAPTION), UPDATES)
+        FOR(LM | MLM | LABELS | CAPTION | DETECT), UPDATES)
     INT("micro-batches", 0, "N", "1", micro_batches, 1, 100000,
         "split each batch into N parts and accumulate their gradients, to save memory", LEARNING, UPDATES)
     REAL("lr", 0, "X", "0.005", lr, 0, 1000, "peak learning rate", LEARNING, UPDATES)
@@ -270,6 +277,11 @@
     TEXTS("freeze", 0, "PATTERN", freeze,
         "do not train parameters of such names, as in 'model.encoder.*' or 'bert.embeddings.*'; may be "
         "repeated", LEARNING, FOR(TRANSLATE | LABELS | CAPTION))
+    INT("denoise-groups", 0, "N", "5", denoise_groups, 0, 100,
+        "denoising: groups of the true boxes, moved at random, that the decoder puts right beside its queries; "
+        "0: none", LEARNING, FOR(DETECT))
+    REAL("no-object-weight", 0, "X", "0.1", no_object_weight, 0.001, 10,
+        "weight of queries without an object in the loss of labels", LEARNING, FOR(DETECT))
     FLAG("sum-loss", 0, sum_loss,
         "use the gradient of the sum of the losses in a batch, not of their mean: --lr is then smaller, "
         "--clip larger", LEARNING, UPDATES)

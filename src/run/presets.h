@@ -7,24 +7,25 @@
 
 /* X(NAME, name, the task, the one that has what it does not, its settings in run/presets.c). Those of mlm and
    lm are published models: their sizes are those of the model of this name. */
-#define HD_PRESET_LIST(X)                                                    \
-    X(TINY, "tiny", TRANSLATE, NONE, tiny)                                   \
-    X(SMALL, "small", TRANSLATE, TINY, small)                                \
-    X(BASE, "base", TRANSLATE, NONE, base)                                   \
-    X(BIG, "big", TRANSLATE, BASE, big)                                      \
-    X(SUTSKEVER, "sutskever", TRANSLATE, RECURRENT, sutskever)               \
-    X(RNNSEARCH, "rnnsearch", TRANSLATE, RECURRENT, rnnsearch)               \
-    X(LUONG, "luong", TRANSLATE, RECURRENT, luong)                           \
-    X(TUTORIAL, "tutorial", TRANSLATE, RECURRENT, tutorial)                  \
-    X(BERT_TINY, "bert-tiny", MLM, NONE, bert_tiny)                          \
-    X(BERT_MINI, "bert-mini", MLM, BERT_TINY, bert_mini)                     \
-    X(BERT_BASE, "bert-base", MLM, BERT_TINY, bert_base)                     \
-    X(GPT2, "gpt2", LM, GPT, gpt2)                                           \
-    X(GPT2_MEDIUM, "gpt2-medium", LM, GPT2, gpt2_medium)                     \
-    X(GPT2_LARGE, "gpt2-large", LM, GPT2, gpt2_large)                        \
-    X(GPT2_XL, "gpt2-xl", LM, GPT2, gpt2_xl)                                 \
-    X(SHOW_ATTEND_TELL, "show-attend-tell", CAPTION, NONE, show_attend_tell) \
-    X(CAPTION_TRANSFORMER, "caption-transformer", CAPTION, SHOW_ATTEND_TELL, caption_transformer)
+#define HD_PRESET_LIST(X)                                                                         \
+    X(TINY, "tiny", TRANSLATE, NONE, tiny)                                                        \
+    X(SMALL, "small", TRANSLATE, TINY, small)                                                     \
+    X(BASE, "base", TRANSLATE, NONE, base)                                                        \
+    X(BIG, "big", TRANSLATE, BASE, big)                                                           \
+    X(SUTSKEVER, "sutskever", TRANSLATE, RECURRENT, sutskever)                                    \
+    X(RNNSEARCH, "rnnsearch", TRANSLATE, RECURRENT, rnnsearch)                                    \
+    X(LUONG, "luong", TRANSLATE, RECURRENT, luong)                                                \
+    X(TUTORIAL, "tutorial", TRANSLATE, RECURRENT, tutorial)                                       \
+    X(BERT_TINY, "bert-tiny", MLM, NONE, bert_tiny)                                               \
+    X(BERT_MINI, "bert-mini", MLM, BERT_TINY, bert_mini)                                          \
+    X(BERT_BASE, "bert-base", MLM, BERT_TINY, bert_base)                                          \
+    X(GPT2, "gpt2", LM, GPT, gpt2)                                                                \
+    X(GPT2_MEDIUM, "gpt2-medium", LM, GPT2, gpt2_medium)                                          \
+    X(GPT2_LARGE, "gpt2-large", LM, GPT2, gpt2_large)                                             \
+    X(GPT2_XL, "gpt2-xl", LM, GPT2, gpt2_xl)                                                      \
+    X(SHOW_ATTEND_TELL, "show-attend-tell", CAPTION, NONE, show_attend_tell)                      \
+    X(CAPTION_TRANSFORMER, "caption-transformer", CAPTION, SHOW_ATTEND_TELL, caption_transformer) \
+    X(DETR_SMALL, "detr-small", DETECT, NONE, detr_small)
 
 /* X(NAME, the one that has what it does not, its settings): those without a name. */
 #define HD_RECIPE_LIST(X)                   \

@@ -20,7 +20,9 @@
     X(MULTILABEL, multilabel, "any number of labels for each text", "a classifier", "classify", item, true, \
       true, "best_micro_f1", labeler)                                                                       \
     X(CAPTION, caption, "a caption for each picture", "a captioner", "caption", picture, false, true,       \
-      "best_cider", captioner)
+      "best_cider", captioner)                                                                              \
+    X(DETECT, detect, "the objects in pictures, with their boxes", "a detector", "detect", picture, false,  \
+      false, "best_ap50", detector)
 
 #define X(NAME, name, ...) HD_TRAIN_##NAME,
 typedef enum hd_train_task { HD_TASK_LIST(X) HD_TRAIN_TASKS } hd_train_task;

@@ -1,0 +1,139 @@
+/* The options of a run of a detector. */
+#include <stdio.h>
+
+#include "run/pictures.h"
+#include "task/detect/training.h"
+
+/* Pixels of a longer side that stays as it is; of larger pictures the shorter side becomes SHORTER. */
+enum { MOST_NATIVE = 640, SHORTER = 480, SQUARE = 224 };
+
+static unsigned parts(const hd_train_options *o)
+{
+    (void)o;
+    return HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES;
+}
+
+static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
+{
+    snprintf(to, HD_RECIPE_TEXT, "--image-encoder is %s", hd_image_encoder_names[o->image_encoder]);
+    return to;
+}
+
+static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
+{
+    (void)set, (void)err;
+    *out = HD_PRESET_DETR_SMALL;
+    return HD_OK;
+}
+
+static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
+{
+    const hd_train_options *o = set->into;
+    (void)named;
+    hd_status s = HD_OK;
+    if (hd_train_given(set, "width")) s = hd_recipe_follow(set, "ffn-size", 4 * o->width, err);
+    if (!s && o->query_kind) s = hd_recipe_follow(set, "denoise-groups", 0, err);
+    return s;
+}
+
+const hd_recipe hd_recipe_detect = {.choose = choose, .derive = derive, .parts = parts, .shape = shape};
+
+/* -- what they mean -- */
+
+/* Pictures keep their shape, but for a backbone with a table of positions, which is of a square. */
+static hd_status prepare_of(hd_image_prepare *to, const hd_train_options *o, const hd_image_set *set,
+                            hd_err *err)
+{
+    int longest = 0;
+    bool square = o->image_encoder == HD_IMAGE_vit;
+    hd_status s = hd_train_prepare(to, set, o, SQUARE, err);
+    if (s || square) return s;
+    for (size_t i = 0; i < 2 * set->count; i++)
+        if (set->size[i] > longest) longest = set->size[i];
+    to->height = to->width = 0;
+    to->resize = o->image_size || longest > MOST_NATIVE;
+    to->shortest = to->resize ? o->image_size ? o->image_size : SHORTER : 0;
+    to->longest = to->shortest * 5 / 3;
+    return HD_OK;
+}
+
+/* Height and width of the largest pictures as the model reads them. */
+static hd_status largest_of(hd_image_encoder_opt *to, const hd_image_set *set, hd_err *err)
+{
+    hd_status s = HD_OK;
+    to->height = to->width = 1;
+    for (size_t i = 0; !s && i < set->count; i++) {
+        int height = 0, width = 0;
+        s = hd_image_prepared_size(&height, &width, &to->prepare, set->size[2 * i], set->size[2 * i + 1],
+                                   err);
+        if (height > to->height) to->height = height;
+        if (width > to->width) to->width = width;
+    }
+    return s;
+}
+
+static hd_image_encoder_opt backbone_of(const hd_train_options *o)
+{
+    return (hd_image_encoder_opt){.kind = (hd_image_encoder_kind)o->image_encoder,
+                                  .height = SQUARE,
+                                  .width = SQUARE,
+                                  .channels = o->channels ? o->channels : 3,
+                                  .patch = o->patch_size,
+                                  .stem = o->conv_stem,
+                                  .stack = {.layers = o->encoder_layers,
+                                            .heads = o->heads,
+                                            .width = (size_t)o->width,
+                                            .inner = (size_t)o->ffn_size,
+                                            .dropout = (float)o->dropout,
+                                            .drop_path = (float)o->drop_path}};
+}
+
+hd_status hd_detect_model(hd_detr_opt *to, const hd_train_options *o, const hd_image_set *set, hd_err *err)
+{
+    hd_status s = HD_OK;
+    *to = (hd_detr_opt){.image = backbone_of(o),
+                        .stack = {.heads = o->heads,
+                                  .width = (size_t)o->width,
+                                  .inner = (size_t)o->ffn_size,
+                                  .act = hd_train_block_activation(o->activation, HD_relu),
+                                  .dropout = (float)o->dropout},
+                        .encoder_layers = o->encoder_layers,
+                        .decoder_layers = o->decoder_layers,
+                        .queries = (size_t)o->queries,
+                        .labels = 1,
+                        .anchors = o->query_kind == 0};
+    if (o->width % o->heads)
+        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
+    if (!set) return HD_OK;
+    s = prepare_of(&to->image.prepare, o, set, err);
+    to->image.channels = to->image.prepare.channels;
+    return s ? s : largest_of(&to->image, set, err);
+}
+
+/* Makes the model on a machine that computes nothing: what cannot go together is said before data is read. */
+static hd_status attempt(const hd_detr_opt *m, hd_err *err)
+{
+    hd_backend *nowhere = NULL;
+    hd_detr *model = NULL;
+    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
+    if (!s) s = hd_detr_new(&model, nowhere, m, true, err);
+    hd_detr_free(model);
+    hd_backend_free(nowhere);
+    return s;
+}
+
+hd_status hd_detect_check(const hd_train_options *o, hd_err *err)
+{
+    hd_detr_opt model;
+    hd_augment augment = hd_train_augment(o);
+    hd_status s = hd_train_check_files(o, "a detector learns from one file of boxes", err);
+    if (!s && (o->mixup > 0 || o->cutmix > 0))
+        s = hd_err_set(err, HD_EARG, "--mixup and --cutmix mix labels: boxes cannot be mixed");
+    if (!s && o->query_kind && o->denoise_groups)
+        s = hd_err_set(err, HD_EARG,
+                       "--denoise-groups needs --query-kind anchors: learned queries are no boxes");
+    if (!s) s = hd_augment_check(&augment, err);
+    if (!s) s = hd_train_check_end(o, err);
+    if (!s) s = hd_detect_model(&model, o, NULL, err);
+    return s ? s : attempt(&model, err);
+}

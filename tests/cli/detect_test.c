@@ -1,0 +1,112 @@
+/* heed train --task detect and heed detect as a user meets them, on drawn shapes: eight pictures are learned
+   by heart, a run that was stopped goes on bit for bit, and mistakes are said. */
+#include "check.h"
+#include "outcome.h"
+#include "shell.h"
+
+#define SMALL                                                                                                \
+    "$HEED train -q --task detect --train s/boxes.csv --images s --device cpu --patch-size 4 --width 32 "    \
+    "--heads 2 --encoder-layers 1 --decoder-layers 2 --queries 8 --denoise-groups 2 --batch-size 8 --ema 0 " \
+    "--lr 0.002 --warmup 20 "
+#define STILL "--flip none --scale-jitter 0 --color 0 "
+
+static int prepare(void **state)
+{
+    char out[SHELL_ROOM];
+    shell_prepare();
+    if (scratch_make(state)) return -1;
+    shell(out, "$HEED shapes -q -n 10 --size 32 --seed 3 -o s");
+    return 0;
+}
+
+/* Without libpng there is nothing to test. */
+static void need_png(void)
+{
+    static char out[SHELL_ROOM];
+    if (shell(out, "rm -rf probe; $HEED shapes -q -n 1 -o probe") && strstr(out, "libpng"))
+        leave_out("%s", out);
+}
+
+static double number_behind(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    if (!at) fail_msg("no %s in %s", name, text);
+    return atof(at + strlen(name));
+}
+
+static void eight_pictures_are_learned_by_heart(void **state)
+{
+    (void)state;
+    need_png();
+    must_run(SMALL STILL "--steps 400 --valid-every 1000 --out m");
+    const char *out = must_run("$HEED detect m --boxes s/boxes.csv --images s --split train --json");
+    assert_true(number_behind(out, "\"pictures\": ") == 8);
+    double ap50 = number_behind(out, "\"ap50\": ");
+    if (ap50 < 0.95) fail_msg("AP50 %g", ap50);
+    must_run("$HEED detect m $(ls s/train/*/*.png) --json >found.jsonl; test $(wc -l <found.jsonl) = 8");
+    must_run(
+        "p=$(ls s/train/*/*.png | head -n 1); $HEED detect m $p --draw out.svg >lines; grep -q '<svg' "
+        "out.svg; "
+        "awk -F'\\t' 'NF != 7 || $3 < 0.5 || $4 >= $6 || $5 >= $7 || $6 > 32.05' lines | wc -l | grep -qx 0");
+}
+
+static void a_stopped_run_goes_on_bit_for_bit(void **state)
+{
+    (void)state;
+    need_png();
+    must_run(SMALL "--out whole --steps 12 --save-every 6 --valid-every 4 --threads 1");
+    must_run(SMALL "--out cut --steps 6 --decay-steps 12 --save-every 6 --valid-every 4 --threads 3 && "
+                   "$HEED train -q --resume --out cut --steps 12 --threads 2");
+    must_run(SMALL "--out other --steps 12 --decay-steps 12 --save-every 6 --valid-every 4 --threads 4");
+    must_run("cmp whole/model.safetensors other/model.safetensors");
+    must_run(
+        "cmp cut/model.safetensors other/model.safetensors; for f in cut/train/step-12/*.safetensors; do "
+        "cmp $f other/train/step-12/${f##*/} || exit 1; done");
+    must_run(SMALL "--out seed --steps 12 --seed 2; ! cmp -s seed/model.safetensors whole/model.safetensors");
+}
+
+static void learned_queries_train(void **state)
+{
+    (void)state;
+    need_png();
+    must_run(SMALL "--query-kind learned --denoise-groups 0 --steps 4 --out plain");
+    must_run(
+        "grep -q '\"anchors\": false' plain/config.json; $HEED detect plain s/train/*/*.png --threshold 0 "
+        "| grep -q 0");
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    (void)state;
+    need_png();
+    assert_fails(SMALL "--out x --query-kind learned --steps 1", 2,
+                 "--denoise-groups needs --query-kind anchors");
+    assert_fails(SMALL "--out x --heads 3 --steps 1", 2, "--width 32|--heads 3");
+    assert_fails(SMALL "--out x --mixup 0.2 --steps 1", 2, "--mixup|boxes cannot be mixed");
+    assert_fails(SMALL "--out x --vocab-size 100 --steps 1", 2, "--vocab-size is an option of --task");
+    assert_fails("$HEED train -q --task lm --train s/boxes.csv --out x --queries 5", 2,
+                 "--queries is an option of --task detect");
+    assert_fails("$HEED train -q --task detect --train nothere.csv --out x", 1, "nothere.csv");
+    must_run(
+        "printf 'image,label,xmin,ymin,xmax,ymax\\n%s,,,,,\\n' $(ls s/train/*/*.png | head -n 1) >none.csv");
+    assert_fails("$HEED train -q --task detect --train none.csv --out x", 1, "none.csv");
+    must_run(SMALL "--out tiny --steps 1");
+    assert_fails("$HEED detect tiny", 2, "no picture is given");
+    assert_fails("$HEED detect tiny --split test", 2, "--boxes");
+    assert_fails("$HEED detect tiny a.png b.png --draw out.svg", 2, "one PICTURE");
+    assert_fails("$HEED classify tiny s/boxes.csv", 1, "a detector, which `heed detect` reads");
+    char out[SHELL_ROOM];
+    assert_int_equal(shell(out, "echo no picture >broken.png; $HEED detect tiny broken.png --json"), 1);
+    assert_non_null(strstr(out, "\"error\""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(eight_pictures_are_learned_by_heart),
+        cmocka_unit_test(a_stopped_run_goes_on_bit_for_bit),
+        cmocka_unit_test(learned_queries_train),
+        cmocka_unit_test(what_is_wrong_is_said),
+    };
+    return outcome(cmocka_run_group_tests(tests, prepare, scratch_remove));
+}
