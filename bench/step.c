@@ -1,6 +1,6 @@
-/* Times full training steps on random tokens: bench_step tiny|base|rnn|gpt THREADS STEPS. Prints one line
-   that bench/run reads: median seconds, tokens/s, GFLOP/s, peak memory in MiB. The sizes are those of the
-   peers' scripts. */
+/* Times full training steps on random tokens or pictures: bench_step tiny|base|rnn|gpt|vit THREADS STEPS.
+   Prints one line that bench/run reads: median seconds, tokens/s, GFLOP/s, peak memory in MiB. The sizes are
+   those of the peers' scripts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "model/lm/gpt.h"
 #include "model/encdec/encdec.h"
+#include "task/bench_pictures.h"
 #include "train/optimizer.h"
 
 enum { MOST_STEPS = 1000, WARM = 3, MOST_ITEMS = 128 };
@@ -17,6 +18,7 @@ typedef struct job {
     hd_run run;
     hd_encdec *nmt;
     hd_gpt *gpt;
+    hd_bench_pictures pictures;
     hd_optimizer opt;
     size_t items, length, vocab;
     double flops; /* of a forward pass */
@@ -93,6 +95,17 @@ static bool setup_gpt(job *j, hd_err *err)
         err);
 }
 
+/* Pictures a second instead of tokens. */
+static bool setup_vit(job *j, hd_err *err)
+{
+    const hd_classifier_opt o = hd_bench_vit_lite();
+    j->items = 128, j->length = 1, j->vocab = o.classes;
+    if (hd_bench_pictures_make(&j->pictures, j->run.backend, &o, j->items, err)) return false;
+    j->flops = hd_classifier_flops(j->pictures.model, (double)j->items, 0);
+    return !hd_optimizer_init(&j->opt, j->pictures.model->params,
+                              &(hd_optimizer_opt){.kind = HD_OPT_ADAMW, .decay = 0.05f, .clip = 1}, err);
+}
+
 static double step(job *j)
 {
     hd_run *r = &j->run;
@@ -104,12 +117,13 @@ static double step(job *j)
     const int32_t *a = hd_ints(r, j->ids[0], rows), *b = hd_ints(r, j->ids[1], rows),
                   *c = hd_ints(r, j->ids[2], rows);
     hd_tensor *l =
-        j->gpt ? hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, a, seg, NULL), b, &loss)
-               : hd_encdec_loss(
-                     r, j->nmt,
-                     hd_encdec_decode(r, j->nmt, b, seg,
-                                      hd_encdec_encode(r, j->nmt, &(hd_items){.seg = seg, .ids = a}), NULL),
-                     c, &loss);
+        j->pictures.model ? hd_bench_pictures_loss(r, &j->pictures, 0.1f)
+        : j->gpt          ? hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, a, seg, NULL), b, &loss)
+                          : hd_encdec_loss(
+                                r, j->nmt,
+                                hd_encdec_decode(r, j->nmt, b, seg,
+                                                 hd_encdec_encode(r, j->nmt, &(hd_items){.seg = seg, .ids = a}), NULL),
+                                c, &loss);
     double total = hd_loss_total(r, l) / (double)rows;
     hd_backward(r);
     hd_optimizer_step(r, &j->opt, 1e-4, (double)rows, NULL, NULL);
@@ -134,13 +148,14 @@ int main(int argc, char **argv)
     static double t[MOST_STEPS];
     hd_err err = {0};
     hd_backend *backend;
-    if (argc != 4) return stop("usage: bench_step tiny|base|rnn|gpt THREADS STEPS"), 2;
+    if (argc != 4) return stop("usage: bench_step tiny|base|rnn|gpt|vit THREADS STEPS"), 2;
     int steps = atoi(argv[3]);
     if (steps < 1 || steps > MOST_STEPS) return stop("between 1 and 1000 steps"), 2;
     if (hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = atoi(argv[2])}, &err) ||
         hd_run_init(&j.run, backend, &err))
         return stop(err.text), 1;
     bool ok = !strcmp(argv[1], "gpt")   ? setup_gpt(&j, &err)
+              : !strcmp(argv[1], "vit") ? setup_vit(&j, &err)
               : !strcmp(argv[1], "rnn") ? setup_rnn(&j, &err)
                                         : setup_nmt(&j, !strcmp(argv[1], "base"), &err);
     if (!ok || !make_tokens(&j)) return stop(err.text), 1;

@@ -11,40 +11,44 @@
 #include "model/lm/gpt.h"
 #include "model/prepare.h"
 #include "op/replay.h"
+#include "task/bench_pictures.h"
 #include "train/optimizer.h"
 
 enum { WARM = 4, MOST_ROUNDS = 200, LENGTH = 32 };
 
-typedef enum work { TRAIN, TRAIN_GPT, DECODE, DECODE_GPT, READ } work;
+typedef enum work { TRAIN, TRAIN_GPT, TRAIN_PICTURES, DECODE, DECODE_GPT, READ } work;
 
 typedef struct spec {
     const char *name;
     work work;
     int layers, heads;
     size_t width, inner, vocab, items, length;
-    int beam;          /* 1: greedy */
-    bool gpu;          /* too much for a CPU */
-    const char *reads; /* READ: the encoder, which reads one sentence */
+    int beam;                            /* 1: greedy */
+    bool gpu;                            /* too much for a CPU */
+    const char *reads;                   /* READ: the encoder, which reads one sentence */
+    hd_classifier_opt (*pictures)(void); /* TRAIN_PICTURES: what learns from them */
 } spec;
 
 static const spec specs[] = {
-    {"tiny train", TRAIN, 4, 4, 128, 256, 8000, 100, 20, 0, false, NULL},
-    {"base train", TRAIN, 6, 8, 512, 2048, 32768, 800, LENGTH, 0, true, NULL},
-    {"big train", TRAIN, 6, 16, 1024, 4096, 32768, 800, LENGTH, 0, true, NULL},
-    {"gpt2 train", TRAIN_GPT, 12, 12, 768, 3072, 50304, 64, 1024, 0, true, NULL},
-    {"base greedy 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 1, false, NULL},
-    {"base greedy 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 1, false, NULL},
-    {"base greedy 512", DECODE, 6, 8, 512, 2048, 32768, 512, LENGTH, 1, true, NULL},
-    {"base beam4 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 4, false, NULL},
-    {"base beam4 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 4, true, NULL},
-    {"gpt2 greedy 1", DECODE_GPT, 12, 12, 768, 3072, 50257, 1, 128, 1, false, NULL},
-    {"gpt2 greedy 64", DECODE_GPT, 12, 12, 768, 3072, 50257, 64, 128, 1, true, NULL},
+    {"tiny train", TRAIN, 4, 4, 128, 256, 8000, 100, 20, 0, false, NULL, NULL},
+    {"base train", TRAIN, 6, 8, 512, 2048, 32768, 800, LENGTH, 0, true, NULL, NULL},
+    {"big train", TRAIN, 6, 16, 1024, 4096, 32768, 800, LENGTH, 0, true, NULL, NULL},
+    {"gpt2 train", TRAIN_GPT, 12, 12, 768, 3072, 50304, 64, 1024, 0, true, NULL, NULL},
+    {"vit-b16 train", TRAIN_PICTURES, .items = 256, .length = 1, .gpu = true, .pictures = hd_bench_vit_b16},
+    {"vit-lite train", TRAIN_PICTURES, .items = 128, .length = 1, .pictures = hd_bench_vit_lite},
+    {"base greedy 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 1, false, NULL, NULL},
+    {"base greedy 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 1, false, NULL, NULL},
+    {"base greedy 512", DECODE, 6, 8, 512, 2048, 32768, 512, LENGTH, 1, true, NULL, NULL},
+    {"base beam4 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 4, false, NULL, NULL},
+    {"base beam4 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 4, true, NULL, NULL},
+    {"gpt2 greedy 1", DECODE_GPT, 12, 12, 768, 3072, 50257, 1, 128, 1, false, NULL, NULL},
+    {"gpt2 greedy 64", DECODE_GPT, 12, 12, 768, 3072, 50257, 64, 128, 1, true, NULL, NULL},
     /* cells wait for the word before, attention for nothing: how the time of a sentence grows with its words
      */
-    {"lstm 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, false, "lstm"},
-    {"lstm 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, false, "lstm"},
-    {"attention 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, false, "transformer"},
-    {"attention 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, false, "transformer"},
+    {"lstm 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, false, "lstm", NULL},
+    {"lstm 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, false, "lstm", NULL},
+    {"attention 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, false, "transformer", NULL},
+    {"attention 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, false, "transformer", NULL},
 };
 
 typedef struct job {
@@ -53,6 +57,7 @@ typedef struct job {
     hd_run run;
     hd_encdec *nmt;
     hd_gpt *gpt;
+    hd_bench_pictures pictures;
     hd_optimizer optimizer;
     int32_t *len, *one, *ids[3]; /* one: lengths of prompts */
     struct {
@@ -74,7 +79,10 @@ static hd_status make_model(job *j, hd_err *err)
     const spec *s = j->s;
     bool training = s->work < DECODE;
     hd_status st;
-    if (s->work == TRAIN_GPT || s->work == DECODE_GPT) {
+    if (s->pictures) {
+        const hd_classifier_opt o = s->pictures();
+        st = hd_bench_pictures_make(&j->pictures, j->backend, &o, s->items, err);
+    } else if (s->work == TRAIN_GPT || s->work == DECODE_GPT) {
         hd_gpt_opt o = {.stack.pre_norm = true,
                         .stack.layers = s->layers,
                         .stack.heads = s->heads,
@@ -103,8 +111,11 @@ static hd_status make_model(job *j, hd_err *err)
         if (s->reads && (st = hd_stages_read(&o.encoder, s->reads, err))) return st;
         st = hd_encdec_new(&j->nmt, j->backend, &o, training, err);
     }
-    hd_params *p = st ? NULL : j->gpt ? &j->gpt->params : &j->nmt->params;
-    if (!st) st = hd_params_draw(p, 1, err);
+    hd_params *p = st            ? NULL
+                   : s->pictures ? j->pictures.model->params
+                   : j->gpt      ? &j->gpt->params
+                                 : &j->nmt->params;
+    if (!st && !s->pictures) st = hd_params_draw(p, 1, err);
     if (!st && training)
         st = hd_optimizer_init(&j->optimizer, p,
                                &(hd_optimizer_opt){.kind = HD_OPT_ADAMW, .decay = 0.01f, .clip = 1}, err);
@@ -118,6 +129,7 @@ static hd_status make_tokens(job *j, hd_err *err)
     const spec *s = j->s;
     size_t rows = s->items * s->length;
     hd_rng rng = hd_rng_make(1, 0);
+    if (s->pictures) return HD_OK;
     j->len = hd_mem_array(s->items, sizeof *j->len);
     j->one = hd_mem_array(s->items, sizeof *j->one);
     if (!j->len || !j->one) return hd_err_nomem(err, s->items * sizeof *j->len);
@@ -135,6 +147,7 @@ static hd_tensor *forward(job *j)
     hd_run *r = &j->run;
     hd_loss_opt loss = {.coef = 1, .smoothing = j->nmt ? 0.1f : 0};
     const hd_seg *seg = j->sent.seg;
+    if (j->s->pictures) return hd_bench_pictures_loss(r, &j->pictures, 0.1f);
     if (j->gpt)
         return hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, j->sent.ids[0], seg, NULL), j->sent.ids[1],
                            &loss);
@@ -143,15 +156,21 @@ static hd_tensor *forward(job *j)
                           j->sent.ids[2], &loss);
 }
 
-static void train(job *j)
+static void send(job *j)
 {
     hd_run *r = &j->run;
     size_t rows = j->s->items * j->s->length;
-    r->now.number++, r->now.rate = 1e-4f, r->now.weight = (double)rows;
-    hd_run_begin(r, HD_TRAIN);
     hd_bounds bounds = hd_bounds_of(r, j->len, j->s->items);
     j->sent.seg = hd_seg_within(r, j->len, j->s->items, NULL, bounds);
     for (int k = 0; k < 3; k++) j->sent.ids[k] = hd_ids_within(r, j->ids[k], rows, bounds.rows);
+}
+
+static void train(job *j)
+{
+    hd_run *r = &j->run;
+    r->now.number++, r->now.rate = 1e-4f, r->now.weight = (double)(j->s->items * j->s->length);
+    hd_run_begin(r, HD_TRAIN);
+    if (!j->s->pictures) send(j);
     if (hd_replay(r, j->optimizer.serial, 0, NULL)) return;
     hd_capture(r, j->optimizer.serial, 0);
     hd_loss_put(r, forward(j));
@@ -212,6 +231,7 @@ static double flops_of(const job *j)
 {
     const spec *s = j->s;
     double n = (double)s->items, t = (double)s->length, passes = s->work < DECODE ? 3 : 1;
+    if (s->pictures) return passes * hd_classifier_flops(j->pictures.model, n, 0);
     if (s->work == READ) return hd_encoder_flops(&j->nmt->encoder, n, t);
     if (j->gpt) return passes * hd_gpt_flops(j->gpt, s->items, s->length);
     return passes * hd_encdec_flops(j->nmt, n, t, t);
@@ -250,8 +270,10 @@ static hd_status measure(job *j, const hd_bench_opt *opt, hd_err *err)
     }
     if (st) return st;
     qsort(t, (size_t)rounds, sizeof *t, by_size);
-    hd_bench_row row = {
-        .name = j->s->name, .unit = "tokens/s", .seconds = t[rounds / 2], .memory = j->backend->peak};
+    hd_bench_row row = {.name = j->s->name,
+                        .unit = j->s->pictures ? "images/s" : "tokens/s",
+                        .seconds = t[rounds / 2],
+                        .memory = j->backend->peak};
     row.rate = (double)(j->s->items * j->s->length) / row.seconds;
     row.flops = flops_of(j) / row.seconds;
     st = opt->tell(opt->context, &row, err);
@@ -269,6 +291,7 @@ static hd_status run_row(hd_backend *b, const spec *s, const hd_bench_opt *opt, 
     hd_optimizer_release(&j.optimizer);
     hd_encdec_free(j.nmt);
     hd_gpt_free(j.gpt);
+    hd_bench_pictures_release(&j.pictures);
     hd_run_release(&j.run);
     hd_mem_free(j.len);
     hd_mem_free(j.one);
