@@ -43,7 +43,7 @@ typedef struct hd_regrid_args {
 
 /* The segments of `from` with `lead` more rows before those of each item that is not empty: begin, len of the
    items, item and pos of the rows, and index, the row of `from` or -1. Rows behind the last item get -1, too.
-   Items lie one behind the other, empty ones last. */
+   Items lie one behind the other. */
 typedef struct hd_lead_args {
     int32_t *begin, *len, *item, *pos, *index;
     const hd_seg *from;

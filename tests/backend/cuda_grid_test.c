@@ -81,6 +81,32 @@ static void regrid(void **state)
     pair_done(p);
 }
 
+static void lead(void **state)
+{
+    pair *p = pair_of(state);
+    static const size_t items[] = {1, 2, 7, 300, 1000};
+    for (size_t i = 0; i < COUNT_OF(items); i++)
+        for (int32_t more = 1; more < 4; more += 2)
+            for (int how = 0; how <= FILL; how += FILL) {
+                size_t n = items[i];
+                begin_case(p, "%d rows before each of %zu items, how %d", more, n, how);
+                int32_t *size = sizes(p, n, 9, &windows[2]);
+                twin_seg *from = grid_from(p, size, n, how);
+                size_t rows = from->rows;
+                for (size_t k = 0; k < n; k++) rows += size[2 * k] ? (size_t)more : 0;
+                int32_t *room = pair_take(p, 2, (rows + n + 1) * sizeof *room);
+                twin_ints *out[5] = {ints_from(p, room, n), ints_from(p, room, n), ints_from(p, room, rows),
+                                     ints_from(p, room, rows), ints_from(p, room, rows)};
+                RUN(p, lead, .begin = out[0]->on[side], .len = out[1]->on[side], .item = out[2]->on[side],
+                    .pos = out[3]->on[side], .index = out[4]->on[side], .from = &from->on[side], .rows = rows,
+                    .lead = more);
+                if (p->broken) continue;
+                static const char *const names[] = {"begin", "len", "item", "pos", "index"};
+                for (int k = 0; k < 5; k++) check_ints(p, names[k], out[k]);
+            }
+    pair_done(p);
+}
+
 static void pixels(void **state)
 {
     pair *p = pair_of(state);
@@ -244,5 +270,5 @@ static void pool_back(void **state)
     pair_done(p);
 }
 
-PAIR_MAIN(PAIR_TEST(regrid), PAIR_TEST(pixels), PAIR_TEST(patches), PAIR_TEST(patches_back),
+PAIR_MAIN(PAIR_TEST(regrid), PAIR_TEST(lead), PAIR_TEST(pixels), PAIR_TEST(patches), PAIR_TEST(patches_back),
           PAIR_TEST(transpose), PAIR_TEST(pool), PAIR_TEST(pool_back))
