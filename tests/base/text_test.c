@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <math.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
@@ -68,12 +69,25 @@ static void a_failed_allocation_is_remembered(void **state)
     hd_text_release(&t);
 }
 
+static void numbers_are_digits_a_point_and_an_exponent(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "x", "1x", "1,5", " 1", "0x10", "nan", "inf", "1.2.3", "--1", "."};
+    double value = 7;
+    assert_true(hd_real_of("-1.5e2", 6, &value) && value == -150);
+    assert_true(hd_real_of("12.5", 2, &value) && value == 12); /* two bytes of it */
+    assert_true(hd_real_of("1e999", 5, &value) && isinf(value));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(hd_real_of(bad[i], strlen(bad[i]), &value));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_follow_each_other),
         cmocka_unit_test(grows_without_losing_a_byte),
         cmocka_unit_test(a_failed_allocation_is_remembered),
+        cmocka_unit_test(numbers_are_digits_a_point_and_an_exponent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

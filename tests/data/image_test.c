@@ -151,6 +151,14 @@ static void resizing_equals_pillow_bit_for_bit(void **state)
          {0xaf63bb4c8601b479u, 0xaf63f34c860213a1u, 0xaf63f34c860213a1u, 0xaf63f34c860213a1u,
           0xaf63f34c860213a1u, 0xaf63f34c860213a1u},
          0xaf63f34c860213a1u},
+        {60,
+         120,
+         1,
+         60,
+         40,
+         {0xef143cdfa144e42bu, 0xb62f60146cf94b0fu, 0x45a58422ff821bf1u, 0x5c0d6e2153fdd57bu,
+          0x15b71765d5c175b2u, 0x78c7eaf91d00834du},
+         0x5c0d6e2153fdd57bu},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
@@ -229,8 +237,9 @@ static void the_size_keeps_the_shape(void **state)
     static const struct {
         int height, width, shortest, longest, to_height, to_width;
     } cases[] = {{240, 320, 800, 1333, 800, 1066}, {200, 500, 800, 1333, 533, 1333},
-                 {500, 200, 800, 1333, 1333, 533}, {800, 900, 800, 1333, 800, 900},
-                 {375, 500, 224, 0, 224, 298},     {500, 333, 256, 0, 384, 256}};
+                 {500, 200, 800, 1333, 1333, 533}, {401, 900, 800, 1333, 594, 1333},
+                 {800, 900, 800, 1333, 800, 900},  {375, 500, 224, 0, 224, 298},
+                 {500, 333, 256, 0, 384, 256}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         int height, width;
         hd_image_prepare p = {.resize = true, .shortest = cases[i].shortest, .longest = cases[i].longest};

@@ -102,7 +102,6 @@ static void read_rows(png_work *w)
         png_error(w->png, "rows of another size than the header says");
     w->status = hd_image_make(im, im->width, im->height, im->channels, w->job->name, w->err);
     if (w->status) return;
-    if (passes > 1) memset(im->pixel, 0, hd_image_bytes(im)); /* each pass reads what is there */
     for (int pass = 0; pass < passes; pass++)
         for (int y = 0; y < im->height; y++) png_read_row(w->png, im->pixel + (size_t)y * row, NULL);
     png_read_end(w->png, NULL);
