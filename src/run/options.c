@@ -25,7 +25,10 @@ const char *const hd_train_model_names[] = {
     HD_LM_LIST(X)
 #undef X
         "transformer",
-    NULL};
+#define X(name, text) #name,
+    HD_IMAGE_MODEL_LIST(X)
+#undef X
+        NULL};
 static const char *const pools[] = {"auto",
 #define X(name, text) #name,
                                     HD_POOL_LIST(X)

@@ -56,6 +56,7 @@ typedef struct hd_train_options {
     X(PREVIOUS, "a recurrent --decoder alone, which reads the previous token")                             \
     X(ONE_WAY, "an --encoder that begins with a recurrent layer of one direction")                         \
     X(PICTURES, "pictures to learn from")                                                                  \
+    X(TEXTS, "texts to learn from")                                                                        \
     X(MODEL, "")                                                                                           \
     X(SCHEDULED, "--decoder-input scheduled or gumbel")                                                    \
     X(SAMPLES, "--decoder-input free, scheduled or gumbel")                                                \
@@ -97,9 +98,15 @@ hd_unary hd_train_block_activation(int choice, hd_unary usual);
 hd_unary hd_train_cell(int choice);
 bool hd_train_names_cell(int choice); /* whether it is of cells: tanh, sigmoid */
 
-/* --model has those of language models, and behind them the Transformer of classifiers and taggers. */
-enum { HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS };
-extern const char *const hd_train_model_names[HD_LM_KINDS + 2]; /* ends with NULL */
+/* --model has those of language models, and behind them what classifiers and taggers have beside. */
+enum { HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS, HD_TRAIN_MODEL_IMAGE }; /* then encoders of pictures */
+extern const char *const hd_train_model_names[];                         /* ends with NULL */
+
+/* Whether a run of a task with labels learns from pictures. */
+static inline bool hd_train_pictures(const hd_train_options *o)
+{
+    return o->model >= HD_TRAIN_MODEL_IMAGE;
+}
 
 /* --flip */
 enum {

@@ -9,7 +9,8 @@
         "sizes and training recipe; other options override parts of it. translate: tiny, small, base or big "
         "(Transformers), sutskever, rnnsearch, luong or tutorial (recurrent); lm: gpt2, gpt2-medium, "
         "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell or "
-        "caption-transformer; detect: detr-small", FOR(TRANSLATE | LM | MLM | CAPTION | DETECT),
+        "caption-transformer; detect: detr-small; classify: vit-tiny, vit-lite (the default for pictures) or "
+        "vit-b16", FOR(TRANSLATE | LM | MLM | CLASSIFY | CAPTION | DETECT),
         NEEDS(HD_HAS_PRESET))
     PATH("out", 'o', "FOLDER", out, "model folder to write; created if missing", CALL)
     PATH("from", 0, "FOLDER", from,
@@ -30,7 +31,8 @@
         "translate: files of parallel sentences, source and target in turn, or files with a tab between "
         "them (.tsv if there are several); lm, mlm: texts; labels of texts: a table with the columns label "
         "(of multilabel: labels with commas between, or nothing), text and, for pairs of texts, text2; tag: "
-        "lines of a token, a tab and its label; caption: lines of a picture's name, maybe # and a number, a "
+        "lines of a token, a tab and its label; classify pictures: an IDX file of pictures and one of "
+        "labels, or a list with lines FILE<tab>LABEL; caption: lines of a picture's name, maybe # and a number, a "
         "tab and a caption", DATA)
     PATH("train-names", 0, "FILE", train_names,
         "learn only from the pictures named in this file, one name a line", DATA, FOR(CAPTION))
@@ -38,7 +40,8 @@
         "validate with the pictures named in this file; without --valid, of the file of --train", DATA,
         FOR(CAPTION))
     FILES("train-dir", 0, "FOLDER", train_dir, 1,
-        "training data as a folder with one file per class, one text per line", DATA, FOR(CLASSIFY))
+        "training data as a folder with one file per class, one text per line, or with one subfolder of "
+        "pictures per class", DATA, FOR(CLASSIFY))
     FILES("valid", 0, "FILE", valid, HD_OPTION_MOST, "validation data, in the form of --train", DATA)
     PATH("images", 0, "FOLDER", images,
         "folder of the pictures that the training data names; without it names are relative to the file "
@@ -50,12 +53,12 @@
     REAL("valid-fraction", 0, "X", "0", valid_fraction, 0, 0.5,
         "without --valid: fraction of the training data to hold out for validation; of a text its end", DATA)
     INT("max-length", 0, "N", "200", max_length, 1, 1000000, "longest sentence or text, in tokens", DATA,
-        FOR(TRANSLATE | LABELS | CAPTION))
+        FOR(TRANSLATE | LABELS | CAPTION), NEEDS(HD_HAS_TEXTS))
     CHOICE("on-long", 0, "WHAT", "skip", on_long, long_lines,
         "what to do with longer ones: skip, cut or error", DATA, FOR(TRANSLATE))
     CHOICE("on-invalid", 0, "WHAT", "error", on_invalid, bad_lines,
         "what to do with lines that are not UTF-8 and pictures that cannot be read: error or skip", DATA,
-        FOR(TRANSLATE | CAPTION | DETECT))
+        FOR(TRANSLATE | PICTURES))
     CHOICE("on-empty", 0, "WHAT", "skip", on_empty, empty_lines,
         "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
 
@@ -87,14 +90,15 @@
         "sentencepiece (subwords), words or characters; with --tokenizer-model also bpe, wordpiece, marian "
         "or t5", VOCABULARY, FOR(TRANSLATE), TOKENIZER)
     CHOICE("unit", 0, "UNIT", "char", unit, units, "tokens: word, char or subword", VOCABULARY,
-        FOR(LM | MLM | LABELS | CAPTION), TOKENIZER)
+        FOR(LM | MLM | LABELS | CAPTION), TOKENIZER, NEEDS(HD_HAS_TEXTS))
     INT("min-count", 0, "N", "0", min_count, 0, 1000000,
         "words (--unit word) or characters seen fewer times are unknown; 0: 2 for words", VOCABULARY,
-        FOR(LM | LABELS | CAPTION), TOKENIZER)
+        FOR(LM | LABELS | CAPTION), TOKENIZER, NEEDS(HD_HAS_TEXTS))
     FLAG("cased", 0, cased, "keep capital letters; captions are lower-cased otherwise", VOCABULARY,
         FOR(CAPTION), TOKENIZER)
     INT("vocab-size", 0, "N", "8000", vocab_size, 5, 1000000,
-        "largest vocabulary; smaller where the text supports fewer tokens", VOCABULARY, FOR(TOKENS), TOKENIZER)
+        "largest vocabulary; smaller where the text supports fewer tokens", VOCABULARY, FOR(TOKENS), TOKENIZER,
+        NEEDS(HD_HAS_TEXTS))
     CHOICE("subwords", 0, "KIND", "bpe", subwords, subwords, "how subwords are learned: bpe or unigram",
         VOCABULARY, TOKENIZER, NEEDS(HD_HAS_SUBWORDS))
     REAL("character-coverage", 0, "X", "0.9995", character_coverage, 0.9, 1,
@@ -104,14 +108,15 @@
         TOKENIZER, NEEDS(HD_HAS_UNTIED))
     FILES("tokenizer-model", 0, "FILE", tokenizer_model, 2,
         "use existing tokenizer files: one for both languages, or two; for one text also vocab.json and "
-        "merges.txt, tokenizer.json, or a folder with them", VOCABULARY, FOR(TOKENS), TOKENIZER)
+        "merges.txt, tokenizer.json, or a folder with them", VOCABULARY, FOR(TOKENS), TOKENIZER,
+        NEEDS(HD_HAS_TEXTS))
 
     CHOICE("model", 0, "NAME", "gpt", model, hd_train_model_names,
-        "lm: ngram, maxent, ffnn, rnn, gru, lstm or gpt; tasks with labels: rnn, gru, lstm or transformer",
-        MODEL, FOR(LM | LABELS), SHAPE)
+        "lm: ngram, maxent, ffnn, rnn, gru, lstm or gpt; tasks with labels: rnn, gru, lstm or transformer; "
+        "classify pictures: vit", MODEL, FOR(LM | LABELS), SHAPE)
     INT("image-size", 0, "N", "0", image_size, 0, 4096,
-        "side of the square that pictures are scaled to, in pixels; 0: that of the pictures, up to the one "
-        "of the preset", PICTURE_MODEL, .from = HD_FROM_DEFAULT)
+        "side of the square that pictures are scaled to, in pixels; 0: that of the pictures, up to 64, or "
+        "that of the model", PICTURE_MODEL, .from = HD_FROM_DEFAULT)
     INT("channels", 0, "N", "0", channels, 0, 3,
         "1: gray, 3: color; 0: gray where all pictures are, otherwise color", PICTURE_MODEL, SHAPE)
     INT("patch-size", 0, "N", "16", patch_size, 1, 1024, "side of a patch, in pixels", PICTURE_MODEL, SHAPE)
@@ -121,7 +126,7 @@
     TEXT("encoder", 0, "STAGES", NULL, encoder,
         "layers of the encoder (transformer if not given), as in bi-gru:2+transformer: kinds of layers" STAGES
         "; bi- before a kind reads in both directions, :N after it makes N layers", MODEL,
-        FOR(TRANSLATE | LABELS), SHAPE)
+        FOR(TRANSLATE | LABELS), SHAPE, NEEDS(HD_HAS_TEXTS))
     TEXT("decoder", 0, "STAGES", NULL, decoder,
         "the same of the decoder: transformer, or an rnn, gru or lstm, followed by transformer if you like",
         MODEL, FOR(TRANSLATE | CAPTION), SHAPE)

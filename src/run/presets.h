@@ -25,7 +25,10 @@
     X(GPT2_XL, "gpt2-xl", LM, GPT2, gpt2_xl)                                                      \
     X(SHOW_ATTEND_TELL, "show-attend-tell", CAPTION, NONE, show_attend_tell)                      \
     X(CAPTION_TRANSFORMER, "caption-transformer", CAPTION, SHOW_ATTEND_TELL, caption_transformer) \
-    X(DETR_SMALL, "detr-small", DETECT, NONE, detr_small)
+    X(DETR_SMALL, "detr-small", DETECT, NONE, detr_small)                                         \
+    X(VIT_TINY, "vit-tiny", CLASSIFY, VIT_LITE, vit_tiny)                                         \
+    X(VIT_LITE, "vit-lite", CLASSIFY, NONE, vit_lite)                                             \
+    X(VIT_B16, "vit-b16", CLASSIFY, VIT_LITE, vit_b16)
 
 /* X(NAME, the one that has what it does not, its settings): those without a name. */
 #define HD_RECIPE_LIST(X)                   \
@@ -38,7 +41,8 @@
     X(GPT, CELLS, gpt)                      \
     X(LABELS, NONE, labels)                 \
     X(LABELS_BLOCKS, LABELS, labels_blocks) \
-    X(FINE_TUNING, NONE, fine_tuning)
+    X(FINE_TUNING, NONE, fine_tuning)       \
+    X(FINE_TUNING_PICTURES, FINE_TUNING, fine_tuning_pictures)
 
 typedef enum hd_preset {
 #define X(NAME, ...) HD_PRESET_##NAME,

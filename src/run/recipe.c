@@ -155,6 +155,7 @@ static hd_status check_preset(const hd_train_options *o, hd_err *err)
 unsigned hd_recipe_parts(const hd_recipe *r, const hd_train_options *o)
 {
     unsigned parts = r->parts(o);
+    if (!(parts & HD_HAS_PICTURES)) parts |= HD_HAS_TEXTS;
     if (hd_presets[o->preset].task == o->task) parts |= HD_HAS_PRESET;
     if (o->from) parts |= HD_HAS_FROM;
     if (o->untied) parts |= HD_HAS_UNTIED;

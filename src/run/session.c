@@ -312,7 +312,7 @@ hd_status hd_session_plan(hd_plan *out, const hd_task *task, const hd_train_opti
     if (st) return st;
     st = open_session(&s, task, o, hooks, true, err);
     if (!st) st = make_plan(out, &s, err);
-    size_t count = st || !s.params ? 0 : !task->varies ? 1 : out->batches;
+    size_t count = st || !s.params ? 0 : !task->varies || s.alike ? 1 : out->batches;
     for (size_t i = 0; !st && i < count && i < MOST_REHEARSED; i++) st = rehearse(&s, err);
     if (!st && count) out->memory = s.backend->peak;
     release(&s);

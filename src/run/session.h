@@ -37,6 +37,7 @@ struct hd_session {
     hd_params *params;     /* what is trained; NULL: the model counts */
     uint64_t train, valid; /* hashes of the data */
     bool validates;        /* there is something to validate with */
+    bool alike;            /* all batches take as much memory, though those of the task may not */
     size_t batches;        /* of an epoch, about */
     hd_source *source;     /* of batches; NULL: they are drawn by their number, numbered.at */
     hd_beside beside;      /* what else a checkpoint holds */

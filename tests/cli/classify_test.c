@@ -272,7 +272,7 @@ static void what_does_not_fit_is_refused(void **state)
         {"--train-dir names --pool each --out x", 2, "--task tag"},
         {"--train-dir names --order 3 --out x", 2, "--order is an option of --task lm, not of classify"},
         {"--train-dir names --preset base --out x", 2,
-         "--preset is an option of --task translate, not of classify"},
+         "--preset base is for --task translate; those of --task classify are vit-tiny, vit-lite, vit-b16"},
         {"--train-dir names --max-length 2 --out x", 2, "--max-length 2: at least 3"},
         {"--train-dir nowhere --out x", 1, "nowhere: No such file"},
         {"--train-dir one --out x", 1, "one: all of it has the label \"A\": there is nothing to tell apart"},

@@ -70,7 +70,7 @@ static hd_status read_as(kind k, hd_image_set *s, hd_vocab *labels, const char *
     case FOLDER:
         return hd_image_set_folder(s, labels, path, skip, err);
     case LIST:
-        return hd_image_set_list(s, labels, path, skip, err);
+        return hd_image_set_list(s, labels, path, NULL, skip, err);
     case BOXES:
         return hd_image_set_boxes(s, labels, path, NULL, NULL, skip, err);
     case CAPTIONS:

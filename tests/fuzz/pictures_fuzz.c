@@ -32,7 +32,7 @@ static hd_status read_names(hd_image_set *s, hd_err *err)
 
 static hd_status read_list(hd_image_set *s, hd_err *err)
 {
-    return hd_image_set_list(s, &labels, path, skip, err);
+    return hd_image_set_list(s, &labels, path, NULL, skip, err);
 }
 
 static hd_status read_idx(hd_image_set *s, hd_err *err)

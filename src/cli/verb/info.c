@@ -233,7 +233,7 @@ static hd_status put_folder(page *p, const hd_model_folder *f, const char *folde
     put_details(p);
     if (sides) {
         st = put_sides(p, f, folder, err);
-    } else {
+    } else if (f->tokenizer[0]) {
         hd_details_text(&p->of, "tokenizer", hd_tokenizer_name(hd_tokenizer_kind_of(f->tokenizer[0])));
         hd_details_whole(&p->of, "vocab",
                          m->type->fill ? m->type->sizes(m->self).vocab : hd_tokenizer_size(f->tokenizer[0]));

@@ -42,8 +42,10 @@ void hd_image_set_release(hd_image_set *s); /* accepts {0} */
 hd_status hd_image_set_folder(hd_image_set *out, hd_vocab *labels, const char *folder, bool skip,
                               hd_err *err);
 
-/* A file a line, relative to the list, and behind a tab its label; or no labels at all. */
-hd_status hd_image_set_list(hd_image_set *out, hd_vocab *labels, const char *path, bool skip, hd_err *err);
+/* A file a line, relative to the folder of pictures (NULL: that of the list), and behind a tab its label; or
+   no labels at all. */
+hd_status hd_image_set_list(hd_image_set *out, hd_vocab *labels, const char *path, const char *images,
+                            bool skip, hd_err *err);
 
 /* Bytes as of MNIST, [n, height, width] grey or [n, height, width, 3], plain or compressed; labels [n], a
    number each, or NULL. An empty list gets the numbers from 0 to the largest as names, in this order. */

@@ -213,3 +213,22 @@ hd_status hd_examples_make(hd_examples *out, const hd_labeled *from, const hd_to
     *out = x;
     return HD_OK;
 }
+
+hd_status hd_examples_of_pictures(hd_examples *out, const hd_image_set *from, hd_err *err)
+{
+    size_t n = from->count;
+    hd_examples x = {.count = n,
+                     .labels = n,
+                     .label = hd_mem_array(n + 1, sizeof *x.label),
+                     .value = hd_mem_array(n + 1, sizeof *x.value),
+                     .first = hd_mem_array(n + 1, sizeof *x.first),
+                     .hash = from->hash};
+    if (!x.label || !x.value || !x.first) {
+        hd_examples_release(&x);
+        return hd_err_nomem(err, n * sizeof *x.value);
+    }
+    for (size_t i = 0; i <= n; i++) x.first[i] = i;
+    memcpy(x.label, from->label, n * sizeof *x.label);
+    *out = x;
+    return HD_OK;
+}

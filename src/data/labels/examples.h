@@ -1,7 +1,8 @@
-/* Items with labels in ids, packed: what a classifier or a tagger learns from and is asked about. */
+/* Items with labels, texts in ids, packed: what a classifier or a tagger learns from and is asked about. */
 #ifndef HD_DATA_LABELS_EXAMPLES_H
 #define HD_DATA_LABELS_EXAMPLES_H
 
+#include "data/image/set.h"
 #include "data/labels/labeled.h"
 
 typedef struct hd_examples {
@@ -39,6 +40,8 @@ hd_status hd_token_pieces(const hd_tokenizer *t, hd_line token, bool spaced, hd_
 /* Labels keep the order of the units. */
 hd_status hd_examples_make(hd_examples *out, const hd_labeled *from, const hd_tokenizer *t,
                            const hd_examples_opt *opt, hd_err *err);
+/* The labels of pictures, which have no rows here. */
+hd_status hd_examples_of_pictures(hd_examples *out, const hd_image_set *from, hd_err *err);
 void hd_examples_release(hd_examples *x); /* accepts {0} */
 
 #endif

@@ -185,7 +185,12 @@ double hd_classifier_flops(const hd_classifier *m, double items, double length)
 static hd_tensor *class_loss(hd_run *r, const hd_dense *out, hd_tensor *v, const hd_class_batch *b,
                              const hd_loss_opt *opt)
 {
-    return hd_linear_cross_entropy(r, v, &out->w->t, &out->b->t, b->target, opt);
+    if (!b->other) return hd_linear_cross_entropy(r, v, &out->w->t, &out->b->t, b->target, opt);
+    hd_loss_opt own = *opt, other = *opt;
+    own.weight = b->own_share, other.weight = b->other_share;
+    hd_tensor *y = hd_linear_cross_entropy(r, v, &out->w->t, &out->b->t, b->target, &own);
+    hd_tensor *z = hd_linear_cross_entropy(r, v, &out->w->t, &out->b->t, b->other, &other);
+    return y && z ? hd_add(r, y, z) : NULL; /* each has begun its own way back */
 }
 
 const hd_head hd_head_classes = {.least = 2,

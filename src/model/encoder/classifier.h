@@ -52,8 +52,12 @@ typedef struct hd_class_batch {
     size_t rows;
     const hd_seg *items;   /* a row for each item, for draws; only of a BERT or a language model */
     const int32_t *target; /* a class for each item, or for each such row; -1: none */
-    hd_tensor *value;      /* [N, classes] what is true of each item, where that is no class */
-    hd_tensor *weight;     /* [N,1] of that; 0: nothing is known */
+    /* Where items are mixed with others: a second class for each item (-1: none), and the weights of the two,
+       [N,1]. NULL: they are not. */
+    const int32_t *other;
+    hd_tensor *own_share, *other_share;
+    hd_tensor *value;  /* [N, classes] what is true of each item, where that is no class */
+    hd_tensor *weight; /* [N,1] of that; 0: nothing is known */
     /* A language model may learn its own task beside: the token after each row (-1: none) and the weight of
        that, [R,1], in the sum of all losses. NULL: it does not. */
     const int32_t *next;

@@ -177,25 +177,44 @@ static void hear(void *context, size_t i, const hd_real *answer)
     h->kind->hear(&h->judging, i, answer);
 }
 
-hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_model_folder *f, const hd_examples *x,
-                           hd_err *err)
+hd_status hd_labeler_judge_with(hd_judged *out, const hd_model_folder *f, const hd_examples *x,
+                                hd_labeler_asker *ask, void *context, hd_err *err)
 {
     const hd_label_kind *kind = hd_labeler_kind(f);
     size_t classes = hd_model_folder_classifier(f)->opt.classes, answers = kind->each ? x->labels : x->count;
     size_t guesses = answers * (kind->guesses_all ? classes : 1);
-    hearing h = {kind, {.x = x, .classes = classes, .answers = answers}};
+    hearing h = {kind, {.x = x, .classes = classes, .answers = answers, .ranked = f->pictures}};
     hd_judging *j = &h.judging;
     *out = (hd_judged){.count = answers};
     j->guess = hd_mem_array(guesses + 1, sizeof *j->guess);
     hd_status s = j->guess ? HD_OK : hd_err_nomem(err, guesses * sizeof *j->guess);
-    if (!s) s = hd_labeler_ask(r, f, x, hear, &h, err);
+    if (!s) s = ask(context, hear, &h, err);
     s = hd_ranks_agree(s, &j->loss, 1, err);
+    if (!s && j->ranked) s = hd_ranks_agree(s, &j->near, 1, err);
     if (!s) s = hd_ranks_agree(s, j->guess, guesses, err);
     out->loss = j->loss;
     if (!s) s = kind->judge(out, j, err);
     if (s) hd_confusion_release(&out->confusion);
     hd_mem_free(j->guess);
     return s;
+}
+
+typedef struct asking {
+    hd_run *r;
+    const hd_model_folder *f;
+    const hd_examples *x;
+} asking;
+
+static hd_status ask_texts(void *context, hd_labeler_hear *told, void *of, hd_err *err)
+{
+    const asking *a = context;
+    return hd_labeler_ask(a->r, a->f, a->x, told, of, err);
+}
+
+hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_model_folder *f, const hd_examples *x,
+                           hd_err *err)
+{
+    return hd_labeler_judge_with(out, f, x, ask_texts, &(asking){r, f, x}, err);
 }
 
 static hd_status read_items(hd_labeled *out, const hd_model_folder *f, const char *path, hd_err *err)

@@ -4,10 +4,12 @@
 #ifndef HD_TASK_LABEL_LABELER_H
 #define HD_TASK_LABEL_LABELER_H
 
+#include "data/image/loader.h"
 #include "data/labels/examples.h"
 #include "metric/confusion.h"
 #include "metric/figure.h"
 #include "model/encoder/classifier.h"
+#include "nn/pixels.h"
 #include "task/list.h"
 #include "task/model_folder.h"
 
@@ -24,6 +26,8 @@ typedef struct hd_judging {
     const hd_examples *x;
     size_t classes, answers;
     double loss, *guess; /* [answers, guesses] 0 where another process asks */
+    bool ranked;         /* how many are among the most likely is asked for, too, */
+    double near;         /* which is this (metric/confusion.h) */
 } hd_judging;
 
 /* What is sent of a batch. */
@@ -94,10 +98,37 @@ uint64_t hd_labeler_send(hd_run *r, hd_class_batch *out, const hd_model_folder *
 typedef void hd_labeler_hear(void *context, size_t i, const hd_real *answer);
 hd_status hd_labeler_ask(hd_run *r, const hd_model_folder *f, const hd_examples *x, hd_labeler_hear *hear,
                          void *context, hd_err *err);
+/* Asks for all examples. */
+typedef hd_status hd_labeler_asker(void *context, hd_labeler_hear *hear, void *of, hd_err *err);
+hd_status hd_labeler_judge_with(hd_judged *out, const hd_model_folder *f, const hd_examples *x,
+                                hd_labeler_asker *ask, void *context, hd_err *err);
 hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_model_folder *f, const hd_examples *x,
                            hd_err *err);
 /* The same of a file, as hd_label_kind_read reads it, or of a folder with a file for each class. */
 hd_status hd_labeler_judge_file(hd_judged *out, hd_run *r, const hd_model_folder *f, const char *path,
                                 hd_err *err);
+
+/* -- pictures (picture_ask.c, picture_data.c) -- */
+
+/* The data that these paths are: a folder with a subfolder a class, a list (relative to `images`; NULL: to
+   its own folder), an IDX file of pictures and one of labels. An empty list of labels gets those found. */
+hd_status hd_labeler_read_pictures(hd_image_set *out, hd_vocab *labels, const char *const *path, int count,
+                                   const char *images, bool skip, hd_err *err);
+
+/* Sends a batch of them; x has the labels, NULL: they are only asked for. The number tells the shape. *pixels
+   must live as long as the step. */
+uint64_t hd_labeler_send_pictures(hd_run *r, hd_class_batch *out, hd_pixels *pixels, const hd_model_folder *f,
+                                  const hd_examples *x, const hd_image_batch *b);
+/* As hd_labeler_ask and _judge, in the order of the set. threads: that decode; 0: as many as there are cores.
+ */
+hd_status hd_labeler_ask_pictures(hd_run *r, const hd_model_folder *f, const hd_image_set *set, int threads,
+                                  hd_labeler_hear *hear, void *context, hd_err *err);
+hd_status hd_labeler_judge_pictures(hd_judged *out, hd_run *r, const hd_model_folder *f,
+                                    const hd_image_set *set, int threads, hd_err *err);
+/* How its model reads a picture. */
+static inline const hd_image_prepare *hd_labeler_prepare(const hd_model_folder *f)
+{
+    return &hd_model_folder_classifier(f)->opt.body.image.prepare;
+}
 
 #endif

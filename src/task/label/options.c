@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { LONGEST = 512 }; /* tokens of an item, where the model has as many positions */
+enum { CARD_STEPS = 40000, CORE_STEPS = 2200, MOST_EPOCHS = 300 }; /* of pictures, where nothing is said */
 
 /* Whether every token has a label. */
 static bool tags(const hd_train_options *o)
@@ -34,6 +36,7 @@ static unsigned parts_of(const hd_train_options *o)
 {
     hd_stages stages;
     unsigned parts = HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_LAYERS;
+    if (hd_train_pictures(o)) return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES;
     if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count) parts |= HD_HAS_SUBWORDS;
     if (o->from) return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION;
     if (stages_of(&stages, o, NULL)) return ~0u; /* the check of the task says why */
@@ -48,6 +51,8 @@ static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 {
     hd_stages stages;
     char text[HD_STAGES_TEXT];
+    snprintf(to, HD_RECIPE_TEXT, "the model is a %s, which reads pictures", hd_train_model_names[o->model]);
+    if (hd_train_pictures(o)) return to;
     if (stages_of(&stages, o, NULL)) return "";
     snprintf(to, HD_RECIPE_TEXT, "the encoder is %s", hd_stages_text(&stages, text));
     return to;
@@ -74,6 +79,25 @@ static hd_status take_sizes(hd_taking *t, hd_body_opt *b, hd_err *err)
     if (!s) s = hd_taking_number(t, "heads", (size_t)o->heads, err);
     if (!s && o->inner) s = hd_taking_number(t, "ffn-size", o->inner, err);
     return s;
+}
+
+/* A model that reads pictures. */
+static hd_status take_pictures(hd_taking *t, const hd_origin *origin, hd_err *err)
+{
+    const hd_classifier_opt *m = &origin->model;
+    const hd_image_encoder_opt *o = &m->body.image;
+    hd_status s = hd_taking_say(t, "model", hd_body_model(&m->body)->name, err);
+    if (!s) s = hd_taking_number(t, "layers", (size_t)o->stack.layers, err);
+    if (!s) s = hd_taking_number(t, "width", o->stack.width, err);
+    if (!s) s = hd_taking_number(t, "heads", (size_t)o->stack.heads, err);
+    if (!s) s = hd_taking_number(t, "ffn-size", o->stack.inner, err);
+    if (!s) s = hd_taking_activation(t, o->stack.act, err);
+    if (!s) s = hd_taking_number(t, "channels", (size_t)o->channels, err);
+    if (!s) s = hd_taking_number(t, "conv-stem", (size_t)o->stem, err);
+    if (!s && !o->stem) s = hd_taking_number(t, "patch-size", (size_t)o->patch, err);
+    if (!s) s = hd_recipe_follow(t->set, "lr", hd_recipe_rate(o->stack.width), err);
+    if (s || t->options->pool) return s;
+    return hd_recipe_follow(t->set, "pool", 1 + (int)m->pool, err);
 }
 
 /* Longer items than the model has positions for are refused; the positions of stages are as many as there
@@ -112,7 +136,8 @@ static hd_status take(hd_taking *t, hd_err *err)
     hd_origin origin;
     hd_status s = hd_origin_open(&origin, t->options->from, err);
     if (s) return s;
-    s = take_body(t, &origin, err);
+    s = hd_body_reads_pictures(&origin.model.body) ? take_pictures(t, &origin, err)
+                                                   : take_body(t, &origin, err);
     hd_model_folder_release(&origin.folder);
     return s;
 }
@@ -123,12 +148,36 @@ static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
 {
     const hd_train_options *o = set->into;
     hd_stages stages;
-    *out = HD_PRESET_FINE_TUNING;
+    *out = hd_train_pictures(o) ? HD_PRESET_FINE_TUNING_PICTURES : HD_PRESET_FINE_TUNING;
     if (o->from) return HD_OK;
+    bool asked = hd_train_given(set, "model") || hd_train_given(set, "encoder");
+    if (asked ? hd_train_pictures(o) : hd_label_finds_pictures(o)) {
+        *out = HD_PRESET_VIT_LITE;
+        return HD_OK;
+    }
     hd_status s = hd_recipe_follow(set, "model", HD_LM_gru, err);
     if (!s) s = stages_of(&stages, o, err);
     if (!s) *out = hd_stage_recurs(&stages.at[stages.count - 1]) ? HD_PRESET_LABELS : HD_PRESET_LABELS_BLOCKS;
     return s;
+}
+
+/* Whether a card computes. */
+static bool on_card(const hd_train_options *o)
+{
+    hd_device first;
+    bool found = !strcmp(o->device, "auto") && hd_backend_find(&first, "auto");
+    return !strcmp(found ? first.backend : o->device, "cuda");
+}
+
+/* As many updates as a card makes in three minutes, and two cores in fifteen; of few pictures fewer. */
+static hd_status derive_pictures(const hd_option_set *set, hd_err *err)
+{
+    const hd_train_options *o = set->into;
+    hd_status s = HD_OK;
+    if (!o->valid.count) s = hd_recipe_follow(set, "valid-fraction", 0.05, err);
+    if (s || o->from || o->epochs || o->steps || o->minutes > 0) return s;
+    s = hd_recipe_follow(set, "steps", on_card(o) ? CARD_STEPS : CORE_STEPS, err);
+    return s ? s : hd_recipe_follow(set, "epochs", MOST_EPOCHS, err);
 }
 
 static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
@@ -137,6 +186,7 @@ static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
     hd_stages stages;
     hd_status s = HD_OK;
     (void)named;
+    if (hd_train_pictures(o)) return derive_pictures(set, err);
     if (!o->valid.count) s = hd_recipe_follow(set, "valid-fraction", 0.1, err);
     if (s || o->from) return s;
     s = stages_of(&stages, o, err);
@@ -160,11 +210,38 @@ static hd_pool_kind pool_of(const hd_train_options *o, const hd_stages *s)
     return hd_stage_recurs(&s->at[s->count - 1]) ? HD_POOL_last : HD_POOL_mean;
 }
 
+/* All but the size of pictures. A class token is there where it is read. */
+static void model_of_pictures(hd_classifier_opt *to, const hd_train_options *o)
+{
+    bool first = o->pool ? o->pool == 1 + HD_POOL_first : !o->conv_stem;
+    *to = (hd_classifier_opt){
+        .body = {.type = hd_model_find(hd_train_model_names[o->model]),
+                 .image = {.kind = (hd_image_encoder_kind)(o->model - HD_TRAIN_MODEL_IMAGE),
+                           .patch = o->patch_size,
+                           .stem = o->conv_stem,
+                           .class_token = first,
+                           .stack = {.layers = o->layers,
+                                     .width = (size_t)o->width,
+                                     .inner = (size_t)o->ffn_size,
+                                     .heads = o->heads,
+                                     .act = hd_train_block_activation(o->activation, HD_gelu),
+                                     .dropout = (float)o->dropout,
+                                     .drop_path = (float)o->drop_path}}},
+        .pool = o->pool ? (hd_pool_kind)(o->pool - 1)
+                : first ? HD_POOL_first
+                        : HD_POOL_mean};
+}
+
 hd_status hd_label_model(hd_classifier_opt *to, const hd_train_options *o, hd_err *err)
 {
     hd_stages stages;
     const hd_head *head = hd_label_kind_of((hd_train_task)o->task)->head;
     hd_frozen frozen = {o->freeze.text, (size_t)o->freeze.count};
+    if (hd_train_pictures(o)) {
+        model_of_pictures(to, o);
+        to->head = head, to->frozen = frozen;
+        return HD_OK;
+    }
     if (o->from) { /* the rest is the body of that model */
         *to = (hd_classifier_opt){
             .body = {.positions = (size_t)o->max_length, .stack.dropout = (float)o->dropout},
@@ -213,6 +290,11 @@ static hd_status attempt(const hd_classifier_opt *m, const hd_train_options *o, 
     hd_status s = o->from ? hd_origin_open(&origin, o->from, err) : HD_OK;
     if (o->from) c.body = origin.model.body, c.body.positions = m->body.positions;
     if (!o->from) c.body.vocab = 1;
+    if (!o->from && hd_train_pictures(o)) { /* of any size that fits */
+        hd_image_encoder_opt *image = &c.body.image;
+        image->height = image->width = o->image_size ? o->image_size : 4 * (image->stem ? 16 : image->patch);
+        image->channels = 3;
+    }
     c.classes = c.head->least;
     if (!s) s = hd_backend_new(&nowhere, "null", NULL, err);
     if (!s) s = hd_classifier_new(&model, nowhere, &c, true, err);
@@ -222,13 +304,31 @@ static hd_status attempt(const hd_classifier_opt *m, const hd_train_options *o, 
     return s;
 }
 
+static hd_status check_pictures(const hd_train_options *o, hd_err *err)
+{
+    if (o->task != HD_TRAIN_CLASSIFY)
+        return hd_err_set(err, HD_EARG, "--model %s is for --task classify: a label for each picture",
+                          hd_train_model_names[o->model]);
+    if (o->norm == 1) return hd_err_set(err, HD_EARG, "--norm post: a vit normalizes before its sublayers");
+    if (o->pool == 1 + HD_POOL_last)
+        return hd_err_set(err, HD_EARG, "--pool last is for texts: of a picture first, mean or max");
+    if (o->channels == 2)
+        return hd_err_set(err, HD_EARG, "--channels 2: pictures have 1 (gray) or 3 (color)");
+    return HD_OK;
+}
+
 hd_status hd_label_check(const hd_train_options *o, hd_err *err)
 {
     hd_classifier_opt model;
     const char *file;
-    hd_status s = hd_train_check_files(o, "labeled items are in one file", err);
+    const bool pictures = hd_train_pictures(o);
+    hd_status s = hd_train_check_files(o, pictures ? NULL : "labeled items are in one file", err);
+    if (!s && pictures) s = check_pictures(o, err);
+    if (!s && !pictures && o->on_invalid == 1)
+        s = hd_err_set(err, HD_EARG, "--on-invalid skip is for pictures that cannot be read");
     if (s) return s;
-    if (o->max_length < 3) return hd_err_set(err, HD_EARG, "--max-length %d: at least 3", o->max_length);
+    if (!pictures && o->max_length < 3)
+        return hd_err_set(err, HD_EARG, "--max-length %d: at least 3", o->max_length);
     if (o->pool == 1 + HD_POOL_each)
         return hd_err_set(err, HD_EARG, "--pool each is what --task tag does: a label for every token");
     s = hd_train_check_end(o, err);

@@ -26,11 +26,12 @@ static hd_status add_line(hd_set_builder *b, hd_line line, hd_err *err)
     return s;
 }
 
-hd_status hd_image_set_list(hd_image_set *out, hd_vocab *labels, const char *path, bool skip, hd_err *err)
+hd_status hd_image_set_list(hd_image_set *out, hd_vocab *labels, const char *path, const char *images,
+                            bool skip, hd_err *err)
 {
     hd_set_builder b = {.labels = labels, .skip = skip, .path = path};
     hd_line line;
-    hd_status s = hd_set_begin(&b, out, NULL, err);
+    hd_status s = hd_set_begin(&b, out, images, err);
     if (!s) s = hd_lines_open(&b.lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true}, err);
     while (!s && !(s = hd_lines_next(b.lines, &line, err)) && line.text) {
         if (hd_set_trimmed(line).size) s = add_line(&b, line, err);
