@@ -2,15 +2,17 @@
 #include <string.h>
 
 #include "cli/verb/caption/caption.h"
+#include "cli/verb/caption/looks.h"
 
 enum { CHUNK = 64 }; /* pictures that are captioned at once */
 
 #define OWNER hd_caption_options
 
-#define SEARCH   .group = "Search"
-#define SAMPLING .group = "Sampling"
-#define INPUT    .group = "Input"
-#define OUTPUT   .group = "Output"
+#define SEARCH    .group = "Search"
+#define SAMPLING  .group = "Sampling"
+#define INPUT     .group = "Input"
+#define OUTPUT    .group = "Output"
+#define ATTENTION .group = "Attention"
 
 static const hd_option options[] = {
     {"beam", 'b', "N", "5", "beam size; 1: greedy search", SEARCH,
@@ -51,12 +53,26 @@ static const hd_option options[] = {
     {"json", 0, NULL, NULL, "JSON Lines: file, and captions with tokens, score and logprob", OUTPUT,
      HD_FLAG_INTO(hd_usual, json)},
     {"scores", 0, NULL, NULL, "add a tab and the score", OUTPUT, HD_FLAG_INTO(OWNER, scores)},
+
+    {"attention", 'a', "FILE", NULL,
+     "write what each word looks at in the picture as .json, .html, .svg or .png; .svg and .png of several "
+     "pictures are numbered",
+     ATTENTION, HD_FILE_INTO(hd_usual, attending.file)},
+    {"kind", 0, "KIND", "auto", "encoder, decoder or cross; auto: cross in pictures, all in .json and .html",
+     ATTENTION, HD_CHOICE_INTO(hd_usual, attending.kind, hd_attention_choices)},
+    HD_ATTENDING_LAYER,
+    HD_ATTENDING_HEAD,
+    {"boxes", 0, "FILE", NULL,
+     "measure how much of the attention of words lies inside the boxes of this file (CSV or COCO JSON) whose "
+     "labels they are, and of the word before each: \"red circle\"",
+     ATTENTION, HD_FILE_INTO(OWNER, boxes)},
     HD_MACHINE_ROWS,
     {0},
 };
 
 static const hd_example examples[] = {
     {"heed caption model a.png b.jpg", "a line for each picture: its name, a tab and the caption"},
+    {"heed caption model a.png --attention out.html", "where each word looks, as a page for the browser"},
     {"heed caption model a.png --n-best 5 --scores", "five captions with their scores"},
     {"heed caption model a.png --sample --temperature 0.8", "a random caption, another one for each --seed"},
     {"heed caption model --names test.txt --images photos > out.tsv",
@@ -69,6 +85,8 @@ typedef struct call {
     const hd_caption_options *o;
     hd_caption_opt opt;
     hd_caption_pictures pictures; /* of the chunk, those that could be read */
+    hd_image image[CHUNK];        /* as decoded, where attention is looked at */
+    hd_caption_looks looks;
     const char *name[CHUNK];
     hd_err why[CHUNK]; /* of those that could not */
     size_t count;
@@ -91,6 +109,18 @@ static hd_status write_chunk(call *c, const hd_captioned *found, hd_err *err)
     return hd_command_put_text(&c->command, &out, true, err);
 }
 
+static hd_status look(call *c, const hd_captioned *found, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0, next = 0; !s && i < c->count; i++) {
+        if (c->why[i].status) continue;
+        if (found->found[next])
+            s = hd_caption_look(&c->looks, &c->command, c->name[i], &c->image[i], found->of[next], err);
+        next++;
+    }
+    return s;
+}
+
 static hd_status answer(call *c, hd_err *err)
 {
     hd_captioned found = {0};
@@ -98,8 +128,10 @@ static hd_status answer(call *c, hd_err *err)
     hd_status s =
         hd_caption_of(&found, &c->command.machine.run, &c->command.model, &c->pictures.batch, &c->opt, err);
     if (!s) s = write_chunk(c, &found, err);
+    if (!s && c->looks.wanted) s = look(c, &found, err);
     hd_captioned_release(&found);
     hd_caption_pictures_clear(&c->pictures);
+    for (size_t i = 0; i < c->count; i++) hd_image_release(&c->image[i]);
     c->count = 0;
     return s;
 }
@@ -112,6 +144,7 @@ static hd_status read_picture(call *c, const char *path, hd_err *err)
     *why = (hd_err){0};
     hd_status s = hd_image_read(&im, path, why);
     if (!s) s = hd_caption_pictures_add(&c->pictures, &im, hd_caption_prepare(&c->command.model), why);
+    if (!s && c->looks.wanted) c->image[c->count] = im, im = (hd_image){0};
     hd_image_release(&im);
     if (s == HD_ENOMEM) return hd_err_set(err, s, "%s", why->text);
     if (s) hd_log_say(&c->command.log, HD_WARN, "%s", why->text), c->bad++;
@@ -157,12 +190,13 @@ static hd_status take_names(call *c, hd_err *err)
 static hd_status run(hd_command *command, hd_err *err)
 {
     call *c = (call *)command;
-    hd_status s = HD_OK;
+    hd_status s = hd_caption_looks_open(&c->looks, command, c->o, err);
     for (int i = 1; !s && i < command->operands.count; i++)
         s = take(c, command->operands.word[i], command->operands.word[i], err);
     if (!s && c->count) s = answer(c, err);
     if (!s && c->o->names) s = take_names(c, err);
     if (!s && c->count) s = answer(c, err);
+    if (!s) hd_caption_looks_say(&c->looks, command);
     if (!s && c->bad) {
         hd_log_say(&command->log, HD_WARN, "%zu of %zu pictures could not be read", c->bad, c->number);
         command->exit = HD_EXIT_FAILURE;
@@ -191,6 +225,8 @@ static void release(hd_command *command)
 {
     call *c = (call *)command;
     hd_caption_pictures_release(&c->pictures);
+    hd_caption_looks_release(&c->looks);
+    for (size_t i = 0; i < CHUNK; i++) hd_image_release(&c->image[i]);
     if (c->names.chunks) hd_arena_release(&c->names);
 }
 

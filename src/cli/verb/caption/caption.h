@@ -11,6 +11,7 @@ typedef struct hd_caption_options {
     bool sample;
     const char *images, *names;
     bool scores;
+    const char *boxes;
 } hd_caption_options;
 
 /* Appends the captions of a picture, `count` of them, as lines of text or one of JSON. why: NULL, or why
