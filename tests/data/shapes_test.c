@@ -25,13 +25,13 @@ static void seed_and_number_decide(void **state)
 {
     (void)state;
     hd_scene a, b, c;
-    hd_scene_draw(&a, 1, 7);
-    hd_scene_draw(&b, 1, 7);
+    hd_scene_draw(&a, 1, 7, HD_SCENE_MOST);
+    hd_scene_draw(&b, 1, 7, HD_SCENE_MOST);
     hd_image x = picture_of(&a, SIDE), y = picture_of(&b, SIDE);
     assert_memory_equal(x.pixel, y.pixel, hd_image_bytes(&x));
     hd_image_release(&y);
     for (int k = 0; k < 2; k++) {
-        hd_scene_draw(&c, k ? 2 : 1, k ? 7 : 8);
+        hd_scene_draw(&c, k ? 2 : 1, k ? 7 : 8, HD_SCENE_MOST);
         y = picture_of(&c, SIDE);
         assert_memory_not_equal(x.pixel, y.pixel, hd_image_bytes(&x));
         hd_image_release(&y);
@@ -45,7 +45,7 @@ static void all_kinds_colors_and_counts_occur(void **state)
     int kind[HD_SHAPES] = {0}, color[HD_SHAPE_COLORS] = {0}, count[HD_SCENE_MOST + 1] = {0};
     for (uint64_t n = 0; n < SCENES; n++) {
         hd_scene s;
-        hd_scene_draw(&s, 3, n);
+        hd_scene_draw(&s, 3, n, HD_SCENE_MOST);
         kind[s.shape[0].kind]++, color[s.shape[0].color]++, count[s.count]++;
     }
     for (int i = 0; i < HD_SHAPES; i++) assert_true(kind[i] > SCENES / 5); /* of a third */
@@ -94,12 +94,26 @@ static void assert_painted_in_boxes(const hd_scene *s, int side)
     hd_image_release(&im);
 }
 
+static void there_are_no_more_than_asked_for(void **state)
+{
+    (void)state;
+    for (int most = 1; most <= HD_SCENE_MOST; most++) {
+        int largest = 0;
+        for (uint64_t n = 0; n < 50; n++) {
+            hd_scene s;
+            hd_scene_draw(&s, 2, n, most);
+            if (s.count > largest) largest = s.count;
+        }
+        assert_int_equal(largest, most);
+    }
+}
+
 static void boxes_are_around_what_is_painted(void **state)
 {
     (void)state;
     for (uint64_t n = 0; n < 40; n++) {
         hd_scene s;
-        hd_scene_draw(&s, 5, n);
+        hd_scene_draw(&s, 5, n, HD_SCENE_MOST);
         if (s.count == 1 || n < 20) assert_painted_in_boxes(&s, n % 2 ? SIDE : 100);
     }
 }
@@ -109,7 +123,7 @@ static void boxes_lie_inside_the_largest_first(void **state)
     (void)state;
     for (uint64_t n = 0; n < SCENES; n++) {
         hd_scene s;
-        hd_scene_draw(&s, 9, n);
+        hd_scene_draw(&s, 9, n, HD_SCENE_MOST);
         for (int i = 0; i < s.count; i++) {
             hd_box b = hd_scene_box(&s, i, SIDE);
             assert_true(b.x >= 0 && b.y >= 0 && b.x + b.width <= SIDE && b.y + b.height <= SIDE);
@@ -162,7 +176,7 @@ static void captions_are_true(void **state)
     for (uint64_t n = 0; n < SCENES; n++) {
         hd_scene s;
         hd_text t[HD_SCENE_CAPTIONS] = {{0}};
-        hd_scene_draw(&s, 11, n);
+        hd_scene_draw(&s, 11, n, HD_SCENE_MOST);
         for (int k = 0; k < HD_SCENE_CAPTIONS; k++) {
             hd_scene_caption(&t[k], &s, k);
             for (int i = 0; i < k; i++) assert_string_not_equal(t[i].data, t[k].data);
@@ -204,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seed_and_number_decide),
         cmocka_unit_test(all_kinds_colors_and_counts_occur),
+        cmocka_unit_test(there_are_no_more_than_asked_for),
         cmocka_unit_test(boxes_are_around_what_is_painted),
         cmocka_unit_test(boxes_lie_inside_the_largest_first),
         cmocka_unit_test(captions_are_true),

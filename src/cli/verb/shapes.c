@@ -10,7 +10,7 @@
 #include "data/shapes/scene.h"
 
 struct shapes {
-    int images, size, seed;
+    int images, size, objects, seed;
     float valid, test;
     const char *out;
     bool overwrite;
@@ -22,6 +22,8 @@ static const hd_option options[] = {
     {"images", 'n', "N", "5000", "pictures in all", HD_INT_INTO(struct shapes, images, 1, 1000000)},
     {"size", 0, "N", "64", "side of a picture in pixels",
      HD_INT_INTO(struct shapes, size, HD_SCENE_SIDE_LEAST, HD_SCENE_SIDE_MOST)},
+    {"objects", 0, "N", "3", "most objects in a picture",
+     HD_INT_INTO(struct shapes, objects, 1, HD_SCENE_MOST)},
     {"valid-fraction", 0, "X", "0.1", "fraction of them for validation",
      HD_FLOAT_INTO(struct shapes, valid, 0, 0.9)},
     {"test-fraction", 0, "X", "0.1", "fraction of them for testing",
@@ -104,7 +106,7 @@ static void draw(void *arg, size_t begin, size_t end, int worker)
         hd_image im;
         b->png[i].size = 0;
         b->err[i] = (hd_err){0};
-        hd_scene_draw(&scene, (uint64_t)b->o->seed, (uint64_t)b->first + i);
+        hd_scene_draw(&scene, (uint64_t)b->o->seed, (uint64_t)b->first + i, b->o->objects);
         if (hd_scene_picture(&im, &scene, b->o->size, &b->err[i])) continue;
         hd_image_encode_png(&b->png[i], &im, &b->err[i]);
         hd_image_release(&im);
@@ -144,7 +146,7 @@ static hd_status write_pictures(struct writer *w, hd_team *team, hd_err *err)
             char name[NAME];
             hd_scene scene;
             if (b->err[i].status) return hd_err_set(err, b->err[i].status, "%s", b->err[i].text);
-            hd_scene_draw(&scene, (uint64_t)w->o->seed, (uint64_t)(b->first + i));
+            hd_scene_draw(&scene, (uint64_t)w->o->seed, (uint64_t)(b->first + i), w->o->objects);
             name_of(name, w, b->first + i, &scene);
             s = hd_staging_write(&w->folder, name, b->png[i].data, b->png[i].size, err);
             describe(w, b->first + i, &scene, name);

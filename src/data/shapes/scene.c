@@ -93,11 +93,11 @@ static void draw_ground(hd_scene *s, hd_rng *rng)
     }
 }
 
-void hd_scene_draw(hd_scene *out, uint64_t seed, uint64_t number)
+void hd_scene_draw(hd_scene *out, uint64_t seed, uint64_t number, int most)
 {
     hd_rng rng = hd_rng_make(seed, STREAM + number);
     *out = (hd_scene){.key = hd_rng_row_key(seed, (uint32_t)number, (uint32_t)(number >> 32), 0, 0)};
-    out->count = 1 + (int)hd_rng_below(&rng, HD_SCENE_MOST);
+    out->count = 1 + (int)hd_rng_below(&rng, (uint32_t)most);
     draw_ground(out, &rng);
     while (!place_shapes(out, &rng)) continue; /* the first stands where the others have no room */
 }

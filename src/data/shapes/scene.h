@@ -54,8 +54,8 @@ typedef struct hd_scene {
     uint64_t key;        /* of the noise */
 } hd_scene;
 
-/* Scene of this number: a function of seed and number alone. */
-void hd_scene_draw(hd_scene *out, uint64_t seed, uint64_t number);
+/* Scene of this number with at most so many objects: a function of these alone. */
+void hd_scene_draw(hd_scene *out, uint64_t seed, uint64_t number, int most);
 
 /* A picture of side x side pixels with smooth edges and mild noise. */
 hd_status hd_scene_picture(hd_image *out, const hd_scene *s, int side, hd_err *err);
