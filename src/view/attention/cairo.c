@@ -1,16 +1,15 @@
 /* Attention as PNG and PDF, in a build with Cairo. */
 #include "view/attention/format.h"
-#include "view/attention/picture.h"
+#include "view/attention/panels.h"
+
+static hd_status write_png(void *writer, hd_drawing *d, hd_err *err)
+{
+    return hd_drawing_png(&((hd_attention_writer *)writer)->out, d, err);
+}
 
 static hd_status add_png(hd_attention_writer *w, const hd_attention_maps *a, hd_err *err)
 {
-    hd_attention_map map = {0};
-    hd_attention_picture picture;
-    hd_drawing d = hd_attention_drawing(&picture, &map);
-    hd_status s = hd_attention_map_of(&map, a, &w->pick, err);
-    if (!s) s = hd_drawing_png(&w->out, &d, err);
-    hd_attention_map_release(&map);
-    return s;
+    return hd_attention_draw(a, &w->pick, write_png, w, err);
 }
 
 const hd_attention_format hd_attention_png = {.single = true, .add = add_png};
@@ -23,15 +22,14 @@ static hd_status begin_pdf(hd_attention_writer *w, hd_err *err)
     return s;
 }
 
+static hd_status write_pdf(void *writer, hd_drawing *d, hd_err *err)
+{
+    return hd_pdf_add(((hd_attention_writer *)writer)->state, d, err);
+}
+
 static hd_status add_pdf(hd_attention_writer *w, const hd_attention_maps *a, hd_err *err)
 {
-    hd_attention_map map = {0};
-    hd_attention_picture picture;
-    hd_drawing d = hd_attention_drawing(&picture, &map);
-    hd_status s = hd_attention_map_of(&map, a, &w->pick, err);
-    if (!s) s = hd_pdf_add(w->state, &d, err);
-    hd_attention_map_release(&map);
-    return s;
+    return hd_attention_draw(a, &w->pick, write_pdf, w, err);
 }
 
 static hd_status end_pdf(hd_attention_writer *w, hd_err *err)

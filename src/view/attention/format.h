@@ -46,6 +46,9 @@ bool hd_attention_listed(const hd_attention_maps *a, const hd_attention_pick *pi
 /* "source": ..., "output_tokens": [...]: what JSON and HTML say alike. */
 void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool inside_html);
 
+/* ,"picture": {...} where there is one: its file, size, grid and boxes, and with `png` its pixels. */
+hd_status hd_attention_json_picture(hd_text *to, const hd_attention_maps *a, bool png, hd_err *err);
+
 /* The page (attention_page.html), a zero byte behind it. */
 extern const char hd_attention_page[];
 

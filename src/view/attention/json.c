@@ -60,6 +60,31 @@ void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool insid
     put_unknown(to, "output_unknown", a->output, a->targets);
 }
 
+hd_status hd_attention_json_picture(hd_text *to, const hd_attention_maps *a, bool png, hd_err *err)
+{
+    const hd_attention_scene *s = &a->scene;
+    hd_text bytes = {0};
+    if (!s->image.pixel) return HD_OK;
+    hd_text_put(to, ",\"picture\":{\"file\":");
+    hd_markup_json(to, s->name, png);
+    hd_text_print(to, ",\"width\":%d,\"height\":%d,\"grid\":[%zu,%zu],\"lead\":%zu", s->image.width,
+                  s->image.height, s->height, s->width, s->lead);
+    for (size_t i = 0; s->box && i < 4 * a->targets; i++) {
+        hd_text_put(to, !i ? ",\"boxes\":[[" : i % 4 ? "," : "],[");
+        hd_markup_number(to, (double)s->box[i], EXACT);
+    }
+    if (s->box) hd_text_put(to, a->targets ? "]]" : ",\"boxes\":[]");
+    hd_status status = png ? hd_image_encode_png(&bytes, &s->image, err) : HD_OK;
+    if (png && !status) {
+        hd_text_put(to, ",\"png\":\"data:image/png;base64,");
+        hd_text_base64(to, bytes.data, bytes.size);
+        hd_text_put(to, "\"");
+    }
+    hd_text_release(&bytes);
+    hd_text_put(to, "}");
+    return status;
+}
+
 static hd_status begin(hd_attention_writer *w, hd_err *err)
 {
     const hd_attention_pick *p = &w->pick;
@@ -115,6 +140,8 @@ static hd_status add(hd_attention_writer *w, const hd_attention_maps *a, hd_err 
     const char *between = "";
     hd_text_put(to, w->sentences ? ",\n{" : "\n{");
     hd_attention_json_texts(to, a, false);
+    hd_status s = hd_attention_json_picture(to, a, false, err);
+    if (s) return s;
     hd_text_put(to, ",\"attention\":{");
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) {
         if (!hd_attention_listed(a, &w->pick, k)) continue;

@@ -4,9 +4,10 @@
 (() => {
 const $ = id => document.getElementById(id);
 const KINDS = {encoder: "Encoder", decoder: "Decoder", cross: "Cross"};
-const VIEWS = {map: "Heat map", lines: "Lines", all: "All heads"};
+const VIEWS = {picture: "Picture", map: "Heat map", lines: "Lines", all: "All heads"};
 const blocks = document.querySelectorAll("script.sentence");
-const state = {sentence: 0, kind: "cross", layer: -1, head: 0, view: "map", row: -1, col: -1, size: 0}; /* size 0: what fits */
+const state = {sentence: 0, kind: "cross", layer: -1, head: 0, view: "map", row: -1, col: -1, size: 0, reader: -1};
+/* size 0: what fits; reader: the row of the encoder whose attention lies on the picture, -1: the class token, or the mean */
 const stage = $("stage"), canvas = $("canvas"), pen = canvas.getContext("2d");
 
 /* -- data: layers and heads count from 0 here; head 0 of the choice is the mean -- */
@@ -26,7 +27,7 @@ function unpack(part) {
     return new Float32Array(bits.buffer);
 }
 
-let data = null, parts = {};
+let data = null, parts = {}, picture = null; /* picture: an image, once it is there */
 
 function open(n) {
     data = JSON.parse(blocks[n].textContent);
@@ -37,6 +38,12 @@ function open(n) {
         parts[kind] = Object.assign(part, {
             from: tokens(kind === "encoder" ? "source" : self ? "input" : "output"),
             to: tokens(kind === "decoder" ? "input" : "source"), values: null, cache: new Map()});
+    }
+    picture = null;
+    if (data.picture) {
+        const image = new Image(), own = data;
+        image.onload = () => { if (data === own) picture = image, plan.thumbs?.clear(), redraw(); };
+        image.src = data.picture.png;
     }
     $("unknown").hidden = !["source", "input", "output"].some(side => data[side + "_unknown"]);
 }
@@ -109,6 +116,7 @@ function fit(token, most) {
 }
 
 const part = () => parts[state.kind];
+const pictured = () => data.picture && state.kind !== "decoder";
 const titleOf = (layer, head) =>
     `layer ${part().layer + layer}, ` + (head < 0 ? `mean of ${part().heads} heads` : `head ${part().head + head}`);
 
@@ -127,7 +135,13 @@ function layOut() {
     const number = state.view === "lines" ? 56 : 0; /* room for one beside a token */
     const left = widest(plan.from) + number + 14 + GAP, far = widest(plan.to) + number, up = Math.ceil(far * .71) + 22 + GAP;
     const wide = stage.clientWidth, high = stage.clientHeight;
-    if (state.view === "map") {
+    if (state.view === "picture") {
+        const {width: w, height: h} = data.picture, cell = state.size || 24, by = cell * 8 / Math.max(w, h);
+        const side = Math.round(w * by), tall = Math.round(h * by), list = panels();
+        const across = Math.max(1, Math.min(list.length, Math.floor((wide - 28) / (side + 14))));
+        Object.assign(plan, {left: 14, top: 30, cell, side, tall, across, panels: list, thumbs: new Map(), width: 14 + across * (side + 14),
+                             height: Math.ceil(list.length / across) * (tall + 34) + 10});
+    } else if (state.view === "map") {
         const cell = state.size || within(Math.min((wide - left - up) / p.cols, (high - up - 14) / p.rows), 20, 44);
         Object.assign(plan, {left, top: up, cell, width: left + p.cols * cell + up, height: up + p.rows * cell + 14});
     } else if (state.view === "lines") {
@@ -137,12 +151,157 @@ function layOut() {
     } else {
         const across = p.heads + (p.heads > 1 ? 1 : 0);
         const side = state.size ? Math.max(48, state.size * 5) : within((wide - 84) / across - 10, 64, 180);
-        const tall = within(side * p.rows / p.cols, 24, side * 2);
+        const shape = pictured() ? data.picture.height / data.picture.width : p.rows / p.cols;
+        const tall = within(side * shape, 24, side * 2);
         Object.assign(plan, {left: 70, top: 34, cell: Math.round(side / 5), side, tall, across, thumbs: new Map(),
                              width: 70 + across * (side + 10) + 14, height: 34 + p.layers * (tall + 10) + 14});
     }
     $("room").style.width = plan.width + "px";
     $("room").style.height = plan.height + "px";
+}
+
+/* -- over a picture -- */
+
+/* The weights of the row that is looked at, in a matrix of the encoder: those of the chosen one, or of the class token; without
+   one, the mean of all rows. */
+function readerRow(map, n) {
+    const row = state.reader >= 0 ? state.reader : data.picture.lead ? 0 : -1;
+    return row >= 0 ? map.subarray(row * n, row * n + n) : meanRow(map, n);
+}
+function meanRow(map, cols) {
+    const mean = new Float32Array(cols);
+    for (let i = 0; i < map.length; i++) mean[i % cols] += map[i] * cols / map.length;
+    return mean;
+}
+
+/* The product over the layers of (A + I) / 2, A the mean of the heads: where layer after layer takes what a row reads from. */
+function rollout(p) {
+    if (p.cache.has("rollout")) return p.cache.get("rollout");
+    const n = p.rows;
+    let now = new Float32Array(n * n).map((_, i) => i % (n + 1) ? 0 : 1);
+    for (let l = 0; l < p.layers; l++) {
+        const a = weights(p, l, -1), next = now.map(v => v / 2);
+        for (let i = 0; i < n; i++)
+            for (let k = 0; k < n; k++)
+                for (let j = 0, v = a[i * n + k] / 2; j < n; j++) next[i * n + j] += v * now[k * n + j];
+        now = next;
+    }
+    p.cache.set("rollout", now);
+    return now;
+}
+
+/* What is drawn: the picture, then one panel for each word or object, or for each layer. */
+function panels() {
+    const p = part(), list = [{name: data.picture.file ?? "picture"}], plain = t => t.replace(/^▁(?=.)/, "");
+    if (state.kind === "cross") {
+        const map = weights(p, state.layer, state.head - 1);
+        p.from.forEach((t, i) => list.push({name: plain(t), row: map.subarray(i * p.cols, i * p.cols + p.cols), box: i}));
+        return list;
+    }
+    for (let l = 0; l < p.layers; l++)
+        list.push({name: "layer " + (p.layer + l), row: readerRow(weights(p, l, state.head - 1), p.cols)});
+    if (p.layers > 1 && p.layer === 1 && !state.head) list.push({name: "rollout", row: readerRow(rollout(p), p.cols)});
+    return list;
+}
+
+/* The picture, bright where weights are large: between the middles of cells they are mixed. */
+function lit(row, wide, high) {
+    const {grid: [down, across], lead} = data.picture, cells = row.subarray(lead), small = document.createElement("canvas");
+    small.width = wide, small.height = high;
+    const to = small.getContext("2d");
+    to.drawImage(picture, 0, 0, wide, high);
+    const image = to.getImageData(0, 0, wide, high), px = image.data, most = cells.reduce((a, b) => Math.max(a, b), 0) || 1;
+    const along = (i, n, count) => {
+        const at = Math.min(Math.max((i + .5) / n * count - .5, 0), count - 1), a = Math.floor(at);
+        return [a, Math.min(a + 1, count - 1), at - a];
+    };
+    for (let y = 0; y < high; y++) {
+        const [top, bottom, v] = along(y, high, down);
+        for (let x = 0; x < wide; x++) {
+            const [left, right, u] = along(x, wide, across), at = (y * wide + x) * 4;
+            const above = cells[top * across + left] * (1 - u) + cells[top * across + right] * u;
+            const below = cells[bottom * across + left] * (1 - u) + cells[bottom * across + right] * u;
+            const s = Math.min((above * (1 - v) + below * v) / most, 1) ** .8;
+            const grey = .28 * (.299 * px[at] + .587 * px[at + 1] + .114 * px[at + 2]) + 8;
+            for (let c = 0; c < 3; c++) px[at + c] = (1 - s) * grey + s * (px[at + c] * .95 + GLOW[c]);
+        }
+    }
+    to.putImageData(image, 0, 0);
+    return small;
+}
+const GLOW = [50, 45, 28], BOXES = ["#4292c6", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#8c6d31", "#666666", "#c41e3a"];
+
+function drawBox(n, x, y, wide, high) {
+    const box = data.picture.boxes?.[n];
+    if (!box) return;
+    const [left, top, across, down] = [x + box[0] * wide, y + box[1] * high, box[2] * wide, box[3] * high];
+    for (const [color, width] of [["#1f2328", 3.5], [BOXES[n % BOXES.length], 2]])
+        pen.strokeStyle = color, pen.lineWidth = width, pen.strokeRect(left, top, across, down);
+}
+
+/* The place of the reader on the picture. */
+function drawReader(x, y, wide, high) {
+    const {grid: [down, across], lead} = data.picture, cell = state.reader - lead;
+    if (state.kind !== "encoder" || cell < 0) return;
+    pen.strokeStyle = style("--mark");
+    pen.lineWidth = 2;
+    pen.strokeRect(x + cell % across * wide / across, y + Math.floor(cell / across) * high / down, wide / across, high / down);
+}
+
+function drawPicture(w, h) {
+    const {left, top, side, tall, across, panels: list} = plan, sx = stage.scrollLeft, sy = stage.scrollTop;
+    if (!picture) return;
+    const [r0, r1] = seen(sy, h, tall + 34, Math.ceil(list.length / across));
+    for (let i = r0 * across; i < Math.min(r1 * across, list.length); i++) {
+        const x = left + i % across * (side + 14) - sx, y = top + Math.floor(i / across) * (tall + 34) - sy;
+        if (!plan.thumbs.has(i)) plan.thumbs.set(i, list[i].row ? lit(list[i].row, side, tall) : picture);
+        pen.drawImage(plan.thumbs.get(i), x, y, side, tall);
+        label(fit(list[i].name, side), x, y - 11, {strong: i > 0});
+        if (i) drawBox(list[i].box, x, y, side, tall);
+        else data.picture.boxes?.forEach((_, n) => drawBox(n, x, y, side, tall));
+        drawReader(x, y, side, tall);
+        if (i !== state.row) continue;
+        pen.strokeStyle = style("--mark");
+        pen.lineWidth = 2;
+        pen.strokeRect(x - 1, y - 1, side + 2, tall + 2);
+    }
+}
+
+/* The panel and the cell of a point, -1: none. */
+function pointAtPicture(x, y) {
+    const {left, top, side, tall, across, panels: list} = plan, {grid: [down, wide], lead} = data.picture;
+    const col = Math.floor((x - left) / (side + 14)), row = Math.floor((y - top) / (tall + 34)), i = row * across + col;
+    const u = (x - left - col * (side + 14)) / side, v = (y - top - row * (tall + 34)) / tall;
+    if (col < 0 || col >= across || row < 0 || i >= list.length || u < 0 || u >= 1 || v < 0 || v >= 1) return [-1, -1];
+    return [i, lead + Math.floor(v * down) * wide + Math.floor(u * wide)];
+}
+
+function readerName() {
+    const p = part(), word = t => isolated("“" + shown(t) + "”");
+    return state.reader >= 0 ? word(p.from[state.reader]) : data.picture.lead ? word(p.from[0]) : "the mean of all cells";
+}
+
+function sentenceOfPicture(i, cell) {
+    const one = plan.panels[i], word = t => isolated("“" + shown(t) + "”");
+    if (!one || cell < 0) return one ? one.name : "";
+    const to = word(part().to[cell]), encoder = state.kind === "encoder";
+    if (!one.row) return encoder ? `click: where ${to} looks` : part().to[cell];
+    return (encoder ? `${one.name}, ${readerName()}` : word(one.name)) + ` → ${to}: ${one.row[cell].toPrecision(4)}`;
+}
+
+/* Arrow keys: over the picture's cells for what the encoder reads, else from panel to panel. */
+function stepPicture(down, right) {
+    const {grid: [high, wide], lead} = data.picture, clamp = (i, n) => Math.min(Math.max(i, 0), n - 1);
+    if (state.kind === "encoder") {
+        const cell = state.reader < lead ? -1 : state.reader - lead;
+        const row = cell < 0 ? 0 : clamp(Math.floor(cell / wide) + down, high), col = cell < 0 ? 0 : clamp(cell % wide + right, wide);
+        show({reader: lead + row * wide + col});
+        $("said").textContent = readerName();
+        return;
+    }
+    mark(clamp(state.row < 0 ? 0 : state.row + right + down * plan.across, plan.panels.length), -1);
+    const y = Math.floor(state.row / plan.across) * (plan.tall + 34);
+    stage.scrollTop = Math.min(y, Math.max(stage.scrollTop, y + plan.tall + 34 - stage.clientHeight));
 }
 
 /* -- drawing -- */
@@ -237,6 +396,11 @@ function drawLines(w, h) {
 
 function thumb(layer, head) {
     const p = part(), key = layer + " " + head;
+    if (!plan.thumbs.has(key) && pictured()) {
+        const map = weights(p, layer, head), row = state.kind === "cross" ? meanRow(map, p.cols) : readerRow(map, p.cols);
+        if (!picture) return document.createElement("canvas");
+        plan.thumbs.set(key, lit(row, plan.side, plan.tall));
+    }
     if (!plan.thumbs.has(key)) {
         const map = weights(p, layer, head), scale = scaleOf(map), small = document.createElement("canvas");
         small.width = p.cols, small.height = p.rows;
@@ -289,20 +453,22 @@ function draw() {
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, w, h);
-    ({map: drawMap, lines: drawLines, all: drawAll})[state.view](w, h);
+    ({picture: drawPicture, map: drawMap, lines: drawLines, all: drawAll})[state.view](w, h);
 }
 const redraw = () => { if (!asked) asked = true, requestAnimationFrame(draw); };
 
 function drawScale() {
-    const bar = $("scale").getContext("2d");
-    for (let i = 0; i < 120; i++) bar.fillStyle = `rgb(${rgb((i + .5) / 120)})`, bar.fillRect(i, 0, 1, 10);
-    $("most").textContent = state.view === "all" ? "the strongest of each" : String(Number(plan.scale.toPrecision(2)));
+    const bar = $("scale").getContext("2d"), over = pictured() && (state.view === "picture" || state.view === "all");
+    for (let i = 0; i < 120; i++)
+        bar.fillStyle = over ? `rgb(${GLOW.map(c => Math.round(30 + i / 120 * (180 + c)))})` : `rgb(${rgb((i + .5) / 120)})`, bar.fillRect(i, 0, 1, 10);
+    $("most").textContent = over || state.view === "all" ? "the strongest of each" : String(Number(plan.scale.toPrecision(2)));
 }
 
 /* -- pointing -- */
 
 function pointAt(x, y) {
     const p = part(), sx = stage.scrollLeft, sy = stage.scrollTop, {left, top} = plan;
+    if (state.view === "picture") return pointAtPicture(x + sx, y + sy);
     const inside = (i, n) => i >= 0 && i < n ? i : -1;
     if (state.view === "map") {
         const row = y < top ? -1 : inside(Math.floor((y - top + sy) / plan.cell), p.rows);
@@ -319,6 +485,7 @@ function pointAt(x, y) {
 
 function sentenceOf(row, col) {
     const p = part(), word = t => isolated("“" + shown(t) + "”");
+    if (state.view === "picture") return sentenceOfPicture(row, col);
     if (state.view === "all") return row >= 0 && col >= 0 ? titleOf(row, col < p.heads ? col : -1) : "";
     if (row >= 0 && col >= 0) return `${word(p.from[row])} → ${word(p.to[col])}: ${plan.map[row * p.cols + col].toPrecision(4)}`;
     if (row < 0 && col < 0 || state.view === "map") return "";
@@ -342,6 +509,7 @@ function mark(row, col, event) {
 
 /* Moves the mark and brings it into sight. */
 function step(down, right) {
+    if (state.view === "picture") return stepPicture(down, right);
     const p = part(), lines = state.view === "lines", clamp = (i, n) => Math.min(Math.max(i, 0), n - 1);
     if (lines) {
         const toRight = right ? right > 0 : state.row < 0 && state.col >= 0;
@@ -380,16 +548,22 @@ function radios(set, list, chosen) {
 /* Brings the choice in order, shows it in the controls and draws. */
 function show(change = {}) {
     const focus = document.activeElement?.name;
-    if ("sentence" in change || !data) open(change.sentence ?? 0);
+    if ("sentence" in change || !data) {
+        const had = data?.picture;
+        open(change.sentence ?? 0);
+        if (data.picture && !had) change.view ??= "picture";
+        change.reader ??= -1;
+    }
     if ("sentence" in change || "view" in change || "kind" in change) change.size ??= 0, stage.scrollTo(0, 0);
     Object.assign(state, change, {row: -1, col: -1});
-    if (!part()) state.kind = Object.keys(parts)[0];
+    if (!part()) state.kind = parts.cross ? "cross" : Object.keys(parts)[0];
     const p = part();
     if (!p) return;
+    if (state.view === "picture" && !pictured()) state.view = "map";
     if (state.layer < 0 || state.layer >= p.layers) state.layer = p.layers - 1;
     if (state.head > p.heads || p.heads === 1) state.head = p.heads === 1 ? 1 : 0;
     radios($("kind"), Object.keys(parts).map(k => [k, KINDS[k] ?? k]), state.kind);
-    radios($("view"), Object.entries(VIEWS), state.view);
+    radios($("view"), Object.entries(VIEWS).filter(([v]) => v !== "picture" || pictured()), state.view);
     options($("layer"), Array.from({length: p.layers}, (_, l) => [l, p.layer + l]), state.layer);
     const heads = Array.from({length: p.heads}, (_, h) => [h + 1, p.head + h]);
     options($("head"), p.heads > 1 ? [[0, "mean of all"], ...heads] : heads, state.head);
@@ -421,17 +595,19 @@ const keys = {
     "]": () => show({layer: turn(state.layer, 1, part().layers)}),
     ",": () => show({head: turn(state.head, -1, part().heads + 1)}),
     ".": () => show({head: turn(state.head, 1, part().heads + 1)}),
+    i: () => pictured() && show({view: "picture"}),
     m: () => show({view: "map"}),
     l: () => show({view: "lines"}),
     a: () => show({view: "all"}),
     "+": () => show({size: Math.min(48, plan.cell + 4)}),
     "-": () => show({size: Math.max(6, plan.cell - 4)}),
-    Escape: () => mark(-1, -1),
+    Escape: () => state.reader >= 0 ? show({reader: -1}) : mark(-1, -1),
 };
 const arrows = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]};
 
-/* Opens a head from the view of all. */
+/* Opens a head from the view of all; a cell of the picture shows where it looks. */
 function choose(row, col) {
+    if (state.view === "picture" && state.kind === "encoder" && col >= 0) show({reader: col});
     if (state.view === "all" && row >= 0 && col >= 0) show({layer: row, head: col < part().heads ? col + 1 : 0, view: "map"});
 }
 

@@ -22,18 +22,22 @@ static hd_color ink_on(hd_color c)
     return light > 150 ? hd_plot_ink : hd_plot_paper;
 }
 
-void hd_box_put(const hd_canvas *c, const hd_drawn_box *b, double x, double y, double scale)
+static void put_edges(const hd_canvas *c, const hd_drawn_box *b, double x, double y, double scale)
 {
-    const hd_color color = hd_plot_color(b->color);
     const double left = x + b->x * scale, top = y + b->y * scale, right = left + b->width * scale,
                  bottom = top + b->height * scale;
     const double corner[5][2] = {{left, top}, {right, top}, {right, bottom}, {left, bottom}, {left, top}};
-    for (int i = 0; i < 4; i++) /* a dark edge under the color: either is seen on any picture */
-        c->line(c->context, &(hd_canvas_line){corner[i][0], corner[i][1], corner[i + 1][0], corner[i + 1][1],
-                                              wide + 1.5, hd_plot_ink});
-    for (int i = 0; i < 4; i++)
-        c->line(c->context, &(hd_canvas_line){corner[i][0], corner[i][1], corner[i + 1][0], corner[i + 1][1],
-                                              wide, color});
+    for (int dark = 1; dark >= 0; dark--) /* a dark edge under the color: either is seen on any picture */
+        for (int i = 0; i < 4; i++)
+            c->line(c->context, &(hd_canvas_line){corner[i][0], corner[i][1], corner[i + 1][0],
+                                                  corner[i + 1][1], dark ? wide + 1.5 : wide,
+                                                  dark ? hd_plot_ink : hd_plot_color(b->color)});
+}
+
+static void put_label(const hd_canvas *c, const hd_drawn_box *b, double x, double y, double scale)
+{
+    const hd_color color = hd_plot_color(b->color);
+    const double left = x + b->x * scale, top = y + b->y * scale;
     char name[HD_LABEL], text[HD_LABEL + 16];
     if (!b->label) return;
     hd_plot_label(c, b->label, letters, 200, name);
@@ -51,6 +55,12 @@ void hd_box_put(const hd_canvas *c, const hd_drawn_box *b, double x, double y, d
                                       .text = text});
 }
 
+void hd_boxes_put(const hd_canvas *c, const hd_drawn_box *box, size_t boxes, double x, double y, double scale)
+{
+    for (size_t i = 0; i < boxes; i++) put_edges(c, &box[i], x, y, scale);
+    for (size_t i = 0; i < boxes; i++) put_label(c, &box[i], x, y, scale);
+}
+
 static void lay_out(hd_drawing *d, const hd_canvas *c)
 {
     picture *p = d->context;
@@ -65,7 +75,7 @@ static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
 {
     const picture *p = d->context;
     hd_status s = c->image(c->context, &(hd_canvas_image){0, 0, d->width, d->height, p->image, true}, err);
-    for (size_t i = 0; !s && i < p->boxes; i++) hd_box_put(c, &p->box[i], 0, 0, p->scale);
+    if (!s) hd_boxes_put(c, p->box, p->boxes, 0, 0, p->scale);
     return s;
 }
 

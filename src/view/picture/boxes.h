@@ -17,8 +17,9 @@ typedef struct hd_drawn_box {
 hd_status hd_boxes_draw(const char *path, const hd_image *im, const hd_drawn_box *box, size_t boxes,
                         hd_err *err);
 
-/* One box on a picture that is drawn at x, y, `scale` times its size; its label above it, or inside where
-   there is no room. */
-void hd_box_put(const hd_canvas *c, const hd_drawn_box *box, double x, double y, double scale);
+/* Boxes on a picture that is drawn at x, y, `scale` times its size; labels above them, or inside where there
+   is no room. */
+void hd_boxes_put(const hd_canvas *c, const hd_drawn_box *box, size_t boxes, double x, double y,
+                  double scale);
 
 #endif
