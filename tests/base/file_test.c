@@ -111,6 +111,12 @@ static void assert_holds(const char *path, const void *data, size_t bytes)
     assert_int_equal(m.size, bytes);
     assert_memory_equal(m.data, data, bytes);
     hd_map_close(&m);
+    uint8_t *copy = NULL;
+    size_t size = 0;
+    assert_int_equal(hd_file_read(&copy, &size, path, &err), HD_OK);
+    assert_int_equal(size, bytes);
+    assert_memory_equal(copy, data, bytes);
+    hd_mem_free(copy);
 }
 
 static void a_file_is_mapped_whole(void **state)
@@ -142,6 +148,12 @@ static void assert_refused(const char *path, const char *why)
     assert_non_null(strstr(err.text, path));
     assert_non_null(strstr(err.text, why));
     assert_null(m.data);
+    hd_err again = {0};
+    uint8_t *copy = NULL;
+    size_t size;
+    assert_int_equal(hd_file_read(&copy, &size, path, &again), HD_EFILE);
+    assert_string_equal(again.text, err.text);
+    assert_null(copy);
 }
 
 static void what_is_no_file_is_refused_with_its_reason(void **state)

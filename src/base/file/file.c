@@ -29,16 +29,25 @@ static hd_status file_error(hd_err *err, const char *path, const char *what)
     return hd_err_set(err, HD_EFILE, "%s: %s: %s", path, what, strerror(errno));
 }
 
-static hd_status map_file(hd_map *out, int file, const char *path, hd_err *err)
+/* Not blocking: to open a pipe for reading would wait for a writer before we can see that it is one. */
+static hd_status open_regular(int *file, size_t *size, const char *path, hd_err *err)
 {
     struct stat info;
-    if (fstat(file, &info)) return file_error(err, path, "cannot ask for its size");
+    *file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*file < 0) return file_error(err, path, "cannot open");
+    if (fstat(*file, &info)) return file_error(err, path, "cannot ask for its size");
     if (S_ISDIR(info.st_mode)) return hd_err_set(err, HD_EFILE, "%s: is a folder, not a file", path);
     if (!S_ISREG(info.st_mode))
         return hd_err_set(err, HD_EFILE, "%s: is a device or pipe, not a regular file", path);
     if ((uintmax_t)info.st_size > SIZE_MAX)
         return hd_err_set(err, HD_ELIMIT, "%s: %jd bytes do not fit in memory", path, (intmax_t)info.st_size);
-    hd_map map = {.data = nothing, .size = (size_t)info.st_size};
+    *size = (size_t)info.st_size;
+    return HD_OK;
+}
+
+static hd_status map_file(hd_map *out, int file, size_t size, const char *path, hd_err *err)
+{
+    hd_map map = {.data = nothing, .size = size};
     if (map.size) {
         void *data = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, file, 0);
         if (data == MAP_FAILED) return file_error(err, path, "cannot map");
@@ -50,11 +59,40 @@ static hd_status map_file(hd_map *out, int file, const char *path, hd_err *err)
 
 hd_status hd_map_open(hd_map *out, const char *path, hd_err *err)
 {
-    /* not blocking: to open a pipe for reading would wait for a writer before we can see that it is one */
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0) return file_error(err, path, "cannot open");
-    hd_status s = map_file(out, file, path, err);
-    close(file); /* read only: nothing can be lost here; the mapping stays */
+    int file = -1;
+    size_t size = 0;
+    hd_status s = open_regular(&file, &size, path, err);
+    if (!s) s = map_file(out, file, size, path, err);
+    if (file >= 0) close(file); /* read only: nothing can be lost here; the mapping stays */
+    return s;
+}
+
+static hd_status read_all(int file, uint8_t *to, size_t *size, const char *path, hd_err *err)
+{
+    size_t got = 0;
+    while (got < *size) {
+        ssize_t n = read(file, to + got, *size - got);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return file_error(err, path, "cannot read");
+        if (!n) break;
+        got += (size_t)n;
+    }
+    *size = got;
+    return HD_OK;
+}
+
+hd_status hd_file_read(uint8_t **out, size_t *size, const char *path, hd_err *err)
+{
+    int file = -1;
+    uint8_t *bytes = NULL;
+    hd_status s = open_regular(&file, size, path, err);
+    if (!s) bytes = hd_mem_new(*size);
+    if (!s) s = bytes ? read_all(file, bytes, size, path, err) : hd_err_nomem(err, *size);
+    if (file >= 0) close(file);
+    if (s)
+        hd_mem_free(bytes);
+    else
+        *out = bytes;
     return s;
 }
 

@@ -122,10 +122,12 @@ hd_status hd_image_header(hd_image *out, const uint8_t *bytes, size_t size, cons
 
 hd_status hd_image_read(hd_image *out, const char *path, hd_err *err)
 {
-    hd_map map = {0};
-    hd_status s = hd_map_open(&map, path, err);
-    if (!s) s = hd_image_decode(out, map.data, map.size, path, err);
-    hd_map_close(&map);
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    *out = (hd_image){0};
+    hd_status s = hd_file_read(&bytes, &size, path, err);
+    if (!s) s = hd_image_decode(out, bytes, size, path, err);
+    hd_mem_free(bytes);
     return s;
 }
 

@@ -33,16 +33,16 @@ static hd_status copy_place(const hd_image_set *s, size_t i, hd_image *out, hd_e
 
 hd_status hd_image_set_picture_scaled(const hd_image_set *s, size_t i, int side, hd_image *out, hd_err *err)
 {
-    char path[HD_PATH];
-    hd_map map = {0};
-    const char *name = hd_image_set_name(s, i);
+    char below[HD_PATH];
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    const char *name = hd_image_set_name(s, i), *path = name[0] == '/' ? name : below;
     if (s->block) return copy_place(s, i, out, err);
     *out = (hd_image){0};
-    hd_status status = name[0] == '/' ? HD_OK : hd_path(path, s->root, name, err);
-    if (!status) status = hd_map_open(&map, name[0] == '/' ? name : path, err);
-    if (!status)
-        status = hd_image_decode_scaled(out, map.data, map.size, side, name[0] == '/' ? name : path, err);
-    hd_map_close(&map);
+    hd_status status = name[0] == '/' ? HD_OK : hd_path(below, s->root, name, err);
+    if (!status) status = hd_file_read(&bytes, &size, path, err);
+    if (!status) status = hd_image_decode_scaled(out, bytes, size, side, path, err);
+    hd_mem_free(bytes);
     return status;
 }
 
