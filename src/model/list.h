@@ -13,8 +13,9 @@
     X(gpt, "the Transformer's decoder alone")
 
 /* X(name, what it is): encoders of pictures */
-#define HD_IMAGE_MODEL_LIST(X) \
-    X(vit, "a Vision Transformer: patches of a picture through the Transformer's encoder")
+#define HD_IMAGE_MODEL_LIST(X)                                                             \
+    X(vit, "a Vision Transformer: patches of a picture through the Transformer's encoder") \
+    X(resnet, "convolutions in blocks with a shortcut past each: a ResNet")
 
 /* X(name, what it is): all */
 #define HD_MODEL_LIST(X)                                                             \

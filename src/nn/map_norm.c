@@ -8,7 +8,7 @@
 #define EPS      1e-5f
 #define MOMENTUM 0.1f /* of the running statistics: torch's */
 
-const char *const hd_map_norm_names[] = {
+const char *const hd_map_norm_names[HD_MAP_NORMS + 1] = {
 #define X(name) #name,
     HD_MAP_NORM_LIST(X)
 #undef X

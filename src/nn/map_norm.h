@@ -14,8 +14,9 @@ typedef enum hd_map_norm_kind {
 #define X(name) HD_MAP_NORM_##name,
     HD_MAP_NORM_LIST(X)
 #undef X
+        HD_MAP_NORMS
 } hd_map_norm_kind;
-extern const char *const hd_map_norm_names[]; /* in that order; ends with NULL */
+extern const char *const hd_map_norm_names[HD_MAP_NORMS + 1]; /* in that order; ends with NULL */
 
 typedef struct hd_map_norm {
     hd_map_norm_kind kind;

@@ -68,7 +68,7 @@ hd_status hd_image_encoder_make(hd_image_encoder *out, hd_params *p, const hd_im
                                 hd_err *err)
 {
     *out = (hd_image_encoder){.opt = *o, .type = type_of(o)};
-    if (!out->opt.name) out->opt.name = "vit";
+    if (!out->opt.name) out->opt.name = hd_image_encoder_names[o->kind];
     hd_status s = complete(&out->opt, err);
     if (!s) s = out->type->make(out, p, err);
     out->opt.name = NULL;

@@ -6,8 +6,10 @@
 
 #include "data/image/prepare.h"
 #include "model/config.h"
+#include "model/details.h"
 #include "model/list.h"
 #include "model/stack.h"
+#include "model/vision/resnet.h"
 #include "nn/front.h"
 
 #define X(name, text) HD_IMAGE_##name,
@@ -23,15 +25,16 @@ typedef struct hd_image_encoder_opt {
     int height, width, channels; /* of pictures, in pixels; 1 or 3 channels */
     hd_image_prepare prepare;    /* how a picture becomes one; channels 0: resized to height x width */
     /* A ViT: */
-    hd_stack_opt stack;  /* inner 0: 4 * width; eps 0: 1e-12; act HD_IDENTITY: gelu; its dropout is that of
-                            embeddings, too. Names, norms and init are seen to */
-    int patch;           /* pixels on a side */
-    int stem;            /* layers of a convolution and a pooling by 2 in place of patches; 0: patches */
-    bool class_token;    /* a learned row before those of patches */
-    bool distilled;      /* and a second one, which learned from a teacher */
-    bool pooler;         /* with hd_image_encoder_pooled */
-    hd_unary pooler_act; /* HD_IDENTITY: tanh */
-    const char *name;    /* of its tensors, borrowed for the making; NULL: "vit" */
+    hd_stack_opt stack;   /* inner 0: 4 * width; eps 0: 1e-12; act HD_IDENTITY: gelu; its dropout is that of
+                             embeddings, too. Names, norms and init are seen to */
+    int patch;            /* pixels on a side */
+    int stem;             /* layers of a convolution and a pooling by 2 in place of patches; 0: patches */
+    bool class_token;     /* a learned row before those of patches */
+    bool distilled;       /* and a second one, which learned from a teacher */
+    bool pooler;          /* with hd_image_encoder_pooled */
+    hd_unary pooler_act;  /* HD_IDENTITY: tanh */
+    hd_resnet_opt resnet; /* of a ResNet; stages 0: 18 layers. Its channels and name are seen to */
+    const char *name;     /* of its tensors, borrowed for the making; NULL: that of its kind */
 } hd_image_encoder_opt;
 
 typedef struct hd_image_encoder {
@@ -42,6 +45,7 @@ typedef struct hd_image_encoder {
     hd_param *lead_position, *cells; /* parts of position */
     hd_stack stack;
     hd_dense pooler;
+    hd_resnet resnet;
 } hd_image_encoder;
 
 struct hd_preparing; /* model/prepare.h */
@@ -59,7 +63,8 @@ typedef struct hd_image_encoder_type {
     void (*grid)(const hd_image_encoder_opt *o, int height, int width, int cells[2]);
     double (*flops)(const hd_image_encoder *e, double items, const int cells[2]);
     void (*prepare)(struct hd_preparing *p, const hd_image_encoder *e);
-    void (*write)(hd_text *to, const hd_image_encoder_opt *o); /* its keys in config.json */
+    void (*describe)(const hd_image_encoder_opt *o, hd_details *to); /* for `heed info` */
+    void (*write)(hd_text *to, const hd_image_encoder_opt *o);       /* its keys in config.json */
     void (*read)(hd_model_config *c, hd_image_encoder_opt *o);
 } hd_image_encoder_type;
 

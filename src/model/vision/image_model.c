@@ -88,10 +88,7 @@ static void describe(const void *self, hd_details *to)
     const hd_image_encoder_opt *o = &encoder_of(self)->opt;
     hd_details_text(to, "model", hd_image_encoder_names[o->kind]);
     hd_details_whole(to, "layers", (uint64_t)hd_image_encoder_layers(o));
-    hd_details_whole(to, "heads", (uint64_t)o->stack.heads);
-    hd_details_whole(to, "width", o->stack.width);
-    hd_details_whole(to, "inner", o->stack.inner);
-    hd_details_text(to, "activation", hd_unary_name(o->stack.act));
+    encoder_of(self)->type->describe(o, to);
     hd_image_encoder_describe(o, to);
     hd_details_flag(to, "pooler", o->pooler);
 }

@@ -223,6 +223,14 @@ static void prepare(struct hd_preparing *p, const hd_image_encoder *e)
     hd_prepare(p, e->pooler.w);
 }
 
+static void describe(const hd_image_encoder_opt *o, hd_details *to)
+{
+    hd_details_whole(to, "heads", (uint64_t)o->stack.heads);
+    hd_details_whole(to, "width", o->stack.width);
+    hd_details_whole(to, "inner", o->stack.inner);
+    hd_details_text(to, "activation", hd_unary_name(o->stack.act));
+}
+
 #define KEY(name, kind, field) HD_KEY_OF(hd_image_encoder_opt, name, kind, field)
 
 static const hd_key keys[] = {
@@ -264,5 +272,6 @@ const hd_image_encoder_type hd_image_encoder_vit = {.complete = complete,
                                                     .grid = grid,
                                                     .flops = flops,
                                                     .prepare = prepare,
+                                                    .describe = describe,
                                                     .write = put,
                                                     .read = take};
