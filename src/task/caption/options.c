@@ -14,7 +14,8 @@ static unsigned parts(const hd_train_options *o)
     hd_stages decoder;
     bool blocks = o->image_encoder == HD_IMAGE_vit;
     if (hd_decoder_stages(&decoder, "decoder", o->decoder, NULL)) return ~0u; /* the check says why */
-    unsigned all = HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_PICTURES | HD_HAS_TEXTS | hd_decoder_parts(&decoder, o);
+    unsigned all =
+        HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_PICTURES | HD_HAS_TEXTS | hd_decoder_parts(&decoder, o);
     hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
     if (blocks || hd_stages_have(&decoder, HD_STAGE_transformer)) all |= HD_HAS_BLOCKS;
     if ((blocks && active == HD_STAGE_transformer) || hd_stages_have(&decoder, active))
@@ -46,15 +47,26 @@ static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
     return s;
 }
 
+/* What a decoder of one stage is called: the text stays, as that of an option has to. */
+static const char *stage_name(hd_stage_kind kind)
+{
+    static const char *const names[] = {
+#define X(name, text) #name,
+        HD_STAGE_LIST(X)
+#undef X
+    };
+    return names[kind];
+}
+
 static hd_status take(hd_taking *t, hd_err *err)
 {
     hd_model_folder f;
-    char decoder[HD_STAGES_TEXT];
     hd_status s = hd_model_folder_describe(&f, t->options->from, "caption", err);
     if (s) return s;
     const hd_encdec_opt m = hd_model_folder_encdec(&f)->opt;
     const hd_image_encoder_opt *i = &m.image;
-    s = hd_taking_say(t, "decoder", hd_stages_text(&m.decoder, decoder), err);
+    if (m.decoder.count == 1) s = hd_taking_say(t, "decoder", stage_name(m.decoder.at[0].kind), err);
+    if (!s) s = hd_taking_number(t, "decoder-layers", (size_t)m.decoder.at[0].layers, err);
     if (!s) s = hd_taking_say(t, "image-encoder", hd_image_encoder_names[i->kind], err);
     if (!s) s = hd_taking_number(t, "image-size", (size_t)i->height, err);
     if (!s) s = hd_taking_number(t, "width", m.stack.width, err);
@@ -178,7 +190,7 @@ hd_status hd_caption_check(const hd_train_options *o, hd_err *err)
     s = hd_augment_check(&augment, err);
     if (!s) s = hd_train_check_end(o, err);
     if (!s) s = hd_caption_model(&model, o, err);
-    return s ? s : attempt(&model, err);
+    return s || o->from ? s : attempt(&model, err); /* what another model is, it says itself */
 }
 
 hd_status hd_caption_read(hd_captions *train, hd_captions *valid, const hd_train_options *o, hd_err *err)
