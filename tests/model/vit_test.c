@@ -1,5 +1,7 @@
 /* The Vision Transformer: squares of pixels are what a convolution of that stride sees, rows do not depend on
    the batch or the threads, other sizes of pictures work, and what makes no model is refused. */
+#include <unistd.h>
+
 #include "model/vit_toy.h"
 
 #include "model/prepare.h"
@@ -210,6 +212,56 @@ static void options_that_make_no_model_are_refused(void **state)
     hd_backend_free(b);
 }
 
+/* A model for pictures of another size that begins with resized positions gives what the first one gives for
+   them. */
+static void positions_are_resized_when_they_are_loaded(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    char path[] = "/tmp/heed-vit-test-XXXXXX";
+    hd_classifier_opt o = vt_opt(HD_POOL_first), other = o;
+    other.body.image.height = 16, other.body.image.width = 8;
+    vit_toy a, b;
+    vt_open(&a, &o, 1, false), vt_open(&b, &other, 1, false);
+    vt_size(&a, 16, 8);
+    assert_true(mkstemp(path) >= 0);
+    if (hd_params_save(a.m->params, path, NULL, 0, &err)) fail_msg("%s", err.text);
+    hd_safetensors *file = NULL;
+    assert_int_equal(hd_safetensors_open(&file, path, &err), HD_OK);
+    const hd_image_encoder *e = encoder_of(&b);
+    hd_param *position = hd_image_encoder_resized(e, &a.m->opt.body.image);
+    assert_ptr_equal(position, e->position);
+    assert_null(hd_image_encoder_resized(encoder_of(&a), &a.m->opt.body.image));
+    position->fresh = true;
+    if (hd_params_load(b.m->params, file, &err)) fail_msg("%s", err.text);
+    position->fresh = false;
+    if (hd_image_encoder_load_positions(e, b.m->params, &a.m->opt.body.image, file, &err))
+        fail_msg("%s", err.text);
+    hd_real *x = answer(&a, 0, VT_ITEMS), *y = answer(&b, 0, VT_ITEMS);
+    for (size_t i = 0; i < VT_ITEMS * VT_CLASSES; i++) assert_true(fabs((double)(x[i] - y[i])) < 1e-5);
+    free(x), free(y);
+    hd_safetensors_free(file);
+    unlink(path);
+    vt_close(&a), vt_close(&b);
+}
+
+/* Of the size that pictures are read with, cut to whole patches. */
+static void the_size_of_positions_follows_that_of_pictures(void **state)
+{
+    (void)state;
+    hd_image_encoder_opt o = {.height = 12, .width = 12, .patch = 4, .channels = 3};
+    o.prepare = (hd_image_prepare){.channels = 3, .resize = true, .height = 16, .width = 23};
+    hd_image_encoder_fit(&o);
+    assert_int_equal(o.height, 16);
+    assert_int_equal(o.width, 20);
+    o.prepare.crop_height = o.prepare.crop_width = 8;
+    hd_image_encoder_fit(&o);
+    assert_int_equal(o.height * o.width, 64);
+    o.prepare = (hd_image_prepare){.channels = 3, .resize = true, .shortest = 32};
+    hd_image_encoder_fit(&o);
+    assert_int_equal(o.height * o.width, 64);
+}
+
 /* ViT-B/16 of the paper. */
 static void parameters_and_products_are_those_of_the_paper(void **state)
 {
@@ -244,6 +296,8 @@ int main(void)
         cmocka_unit_test(pictures_that_cannot_be_read_are_refused),
         cmocka_unit_test(prepared_weights_give_nearly_the_same),
         cmocka_unit_test(options_that_make_no_model_are_refused),
+        cmocka_unit_test(positions_are_resized_when_they_are_loaded),
+        cmocka_unit_test(the_size_of_positions_follows_that_of_pictures),
         cmocka_unit_test(parameters_and_products_are_those_of_the_paper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,13 +2,16 @@
    for vectors. A DeiT has a distillation token, too, and perhaps a second layer of labels on it. */
 #include "hub/vision/vit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "hub/labels.h"
+#include "hub/own.h"
 #include "hub/weights.h"
 #include "model/vision/image_model.h"
 
-static const char PREFIX[] = "vit.", IMAGE[] = "image_size", PATCH[] = "patch_size";
+static const char PREFIX[] = "vit.", IMAGE[] = "image_size", PATCH[] = "patch_size",
+                  DROP_PATH[] = "drop_path";
 
 /* What tells the families apart. */
 typedef struct vit_form {
@@ -138,6 +141,10 @@ static void read_folder(hd_passage *p, hd_model_config *c)
     *o = (hd_classifier_opt){.pool = HD_POOL_first, .body.type = &hd_model_vit, .teacher = h == TEACHER};
     image->distilled = form->distilled;
     hd_family_vit_read(c, image);
+    hd_model_config own = hd_family_own(c);
+    if (hd_model_config_has(&own, DROP_PATH))
+        image->stack.drop_path = (float)hd_model_config_real(&own, DROP_PATH, HD_KEY_DROPOUT);
+    hd_family_own_end(c, &own);
     image->prepare = hd_family_vit_prepare(image);
     hd_family_preprocessor_read(c, p->from, &image->prepare);
     if (h != BARE) {
@@ -240,10 +247,14 @@ static hd_status check(const hd_passage *p, hd_err *err)
 static void put(const hd_passage *p, json_t *config, json_t *own)
 {
     const vit_form *form = p->family->self;
-    (void)own;
+    const hd_image_encoder_opt *image = &classifier_of(p)->opt.body.image;
+    char digits[HD_REAL_TEXT];
     hd_json_set(config, "architectures", json_pack("[s+]", form->title, kinds[head_here(p)]));
-    hd_family_vit_put(config, &classifier_of(p)->opt.body.image);
+    hd_family_vit_put(config, image);
     if (head_here(p) != BARE) hd_family_labels_put(config, &p->m);
+    if (image->stack.drop_path > 0)
+        hd_json_set(own, DROP_PATH,
+                    json_real(strtod(hd_model_config_digits(digits, (double)image->stack.drop_path), NULL)));
 }
 
 static hd_status save_files(const hd_passage *p, hd_err *err)

@@ -13,9 +13,9 @@
 void hd_family_vit_read(hd_model_config *c, hd_image_encoder_opt *o);
 /* ... and writes them. */
 void hd_family_vit_put(json_t *config, const hd_image_encoder_opt *o);
-/* HD_EARG where transformers has no such encoder; the text says what to train instead. */
 /* What transformers does with a picture where nothing is said of it. */
 hd_image_prepare hd_family_vit_prepare(const hd_image_encoder_opt *o);
+/* HD_EARG where transformers has no such encoder; the text says what to train instead. */
 hd_status hd_family_vit_check(const hd_image_encoder_opt *o, const char *folder, hd_err *err);
 
 /* preprocessor_config.json of a folder; what it lacks is as in p, and where there is none all is. A fault

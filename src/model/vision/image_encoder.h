@@ -83,6 +83,16 @@ hd_rows hd_image_encoder_rows(hd_run *r, const hd_image_encoder *e, int layers, 
 /* [N, width]: a layer on the first row of each picture; see opt.pooler. */
 hd_tensor *hd_image_encoder_pooled(hd_run *r, const hd_image_encoder *e, hd_rows last);
 
+/* Makes the size that positions are of the one that pictures are read with, for training: it would resize
+   them in every step. Where that depends on the picture nothing changes. */
+void hd_image_encoder_fit(hd_image_encoder_opt *o);
+/* The positions that have to be resized where the weights come from an encoder of these options; NULL: none,
+   the size is the same. They are then left out of what is loaded, and loaded so. */
+hd_param *hd_image_encoder_resized(const hd_image_encoder *e, const hd_image_encoder_opt *from);
+hd_status hd_image_encoder_load_positions(const hd_image_encoder *e, hd_params *p,
+                                          const hd_image_encoder_opt *from, const hd_safetensors *file,
+                                          hd_err *err);
+
 int hd_image_encoder_layers(const hd_image_encoder_opt *o);
 size_t hd_image_encoder_width(const hd_image_encoder_opt *o);  /* of the last layer's rows */
 int hd_image_encoder_lead(const hd_image_encoder_opt *o);      /* rows before those of cells */

@@ -101,6 +101,7 @@ static hd_status read(hd_session *s, hd_err *err)
     if (!o->resume && !o->from) return size_new_model(l, o, err);
     st = hd_labeling_take_body(s, err);
     if (!st && !o->resume && o->image_size) set_size(&l->model.body.image, o->image_size);
+    if (!st && !o->resume) hd_image_encoder_fit(&l->model.body.image);
     return st;
 }
 

@@ -1,6 +1,7 @@
 /* What a model that gives labels begins with. */
 #include <string.h>
 
+#include "model/vision/image_model.h"
 #include "task/label/training.h"
 #include "train/published.h"
 
@@ -51,6 +52,25 @@ static bool same_labels(const hd_origin *o, const hd_classifier *m, const hd_voc
     return true;
 }
 
+/* Positions for pictures of another size than those that the model to begin with has seen; NULL: none. */
+static hd_param *resized_of(const hd_origin *o, const hd_classifier *m)
+{
+    if (!hd_body_reads_pictures(&m->opt.body)) return NULL;
+    return hd_image_encoder_resized(&((const hd_image_model *)m->body.self)->encoder, &o->model.body.image);
+}
+
+static hd_status load_resized(const hd_origin *o, const char *folder, hd_classifier *m, hd_err *err)
+{
+    char path[HD_PATH];
+    hd_safetensors *file = NULL;
+    const hd_image_encoder *e = &((const hd_image_model *)m->body.self)->encoder;
+    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    if (!s) s = hd_safetensors_open(&file, path, err);
+    if (!s) s = hd_image_encoder_load_positions(e, m->params, &o->model.body.image, file, err);
+    hd_safetensors_free(file);
+    return s;
+}
+
 hd_status hd_origin_take(const hd_origin *o, const char *folder, hd_classifier *m, const hd_vocab *labels,
                          hd_err *err)
 {
@@ -58,11 +78,11 @@ hd_status hd_origin_take(const hd_origin *o, const char *folder, hd_classifier *
     const hd_dense *pooler = m->body.type->sizes(m->body.self).pooler;
     bool drawn = pooler && (o->model.classes ? o->model.pool != HD_POOL_first : !o->model.body.bert.pooler);
     hd_param *fresh[] = {head ? m->out.w : NULL, head ? m->out.b : NULL, drawn ? pooler->w : NULL,
-                         drawn ? pooler->b : NULL};
+                         drawn ? pooler->b : NULL, resized_of(o, m)};
     for (size_t i = 0; i < sizeof fresh / sizeof *fresh; i++)
         if (fresh[i]) fresh[i]->fresh = true;
     hd_status s = hd_published_load(m->params, folder, err);
     for (size_t i = 0; i < sizeof fresh / sizeof *fresh; i++)
         if (fresh[i]) fresh[i]->fresh = false;
-    return s;
+    return s || !resized_of(o, m) ? s : load_resized(o, folder, m, err);
 }
