@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "outcome.h"
 #include "view/attention/panels.h"
+#include "view/attention/text.h"
 #include "view/picture/lit.h"
 #include "view/scene.h"
 
@@ -128,6 +129,24 @@ static void numbers_come_with_the_grid_and_boxes(void **state)
     maps_folder_free(&f);
 }
 
+/* Each word with the cells it looks at. */
+static void a_terminal_shows_cells(void **state)
+{
+    (void)state;
+    hd_image im = grey(40, 30);
+    hd_err err = {0};
+    hd_text text = {0};
+    hd_attention_maps a = scene_of(&(scene_shape){&im, 0, 3, 4, 1, 1, words, 3, NULL});
+    for (size_t i = 0; i < 36; i++) a.part[HD_ATTENTION_CROSS].weight[i] = i % 12 == i / 12 ? 1 : 0;
+    if (hd_attention_text(&text, &a, &(hd_attention_look){.width = 60, .utf8 = true}, &err))
+        fail_msg("%s", err.text);
+    assert_non_null(strstr(text.data, "\na            dog          <x>\n"
+                                      "██· · ·      · ██· ·      · · ██· \n"));
+    hd_text_release(&text);
+    hd_attention_release(&a);
+    hd_image_release(&im);
+}
+
 static void objects_have_their_boxes_in_a_png(void **state)
 {
     (void)state;
@@ -159,6 +178,7 @@ int main(void)
         cmocka_unit_test(a_class_token_has_a_panel_for_each_layer),
         cmocka_unit_test(a_picture_is_bright_where_weights_are),
         cmocka_unit_test(numbers_come_with_the_grid_and_boxes),
+        cmocka_unit_test(a_terminal_shows_cells),
         cmocka_unit_test(objects_have_their_boxes_in_a_png),
     };
     return outcome(cmocka_run_group_tests(tests, NULL, NULL));

@@ -192,7 +192,7 @@ function rollout(p) {
 
 /* What is drawn: the picture, then one panel for each word or object, or for each layer. */
 function panels() {
-    const p = part(), list = [{name: data.picture.file ?? "picture"}], plain = t => t.replace(/^▁(?=.)/, "");
+    const p = part(), list = [{name: (data.picture.file ?? "picture").replace(/^.*\//, "")}], plain = t => t.replace(/^▁(?=.)/, "");
     if (state.kind === "cross") {
         const map = weights(p, state.layer, state.head - 1);
         p.from.forEach((t, i) => list.push({name: plain(t), row: map.subarray(i * p.cols, i * p.cols + p.cols), box: i}));

@@ -159,6 +159,9 @@ hd_status hd_attention_panels_of(hd_attention_panels *out, const hd_attention_ma
     p.panel = hd_arena_array(&p.memory, most, sizeof *p.panel, err);
     s = !p.panel ? HD_ENOMEM : (k == HD_ATTENTION_CROSS ? cross_panels : encoder_panels)(&p, pick, err);
     p.title[0] = (char)toupper((unsigned char)p.title[0]);
+    size_t used = strlen(p.title);
+    snprintf(p.title + used, sizeof p.title - used, "; spread evenly, a cell has %.2g",
+             1 / (double)(a->scene.height * a->scene.width));
     if (s) hd_attention_panels_release(&p);
     *out = p;
     return s;
@@ -181,6 +184,12 @@ static void lay_out(hd_drawing *d, const hd_canvas *c)
     d->height = 2 * HD_PLOT_MARGIN + HD_PLOT_LARGE + (p->maps->translation ? 2 : 1) * text_line +
                 rows * (p->down + 2 * text_line + gap);
     d->title = p->title;
+}
+
+static const char *file_name(const hd_attention_scene *s)
+{
+    const char *slash = s->name ? strrchr(s->name, '/') : NULL;
+    return slash ? slash + 1 : s->name ? s->name : "picture";
 }
 
 static hd_status draw_panel(const hd_attention_panels *p, const hd_canvas *c, size_t i, hd_err *err)
@@ -210,11 +219,7 @@ static hd_status draw_panel(const hd_attention_panels *p, const hd_canvas *c, si
                                          (double)b[3] * p->down / p->across, NULL, NAN, k},
                          1, x, y, p->across);
     }
-    hd_plot_label(c,
-                  one                   ? one->name
-                  : p->maps->scene.name ? p->maps->scene.name
-                                        : "picture",
-                  HD_PLOT_LETTERS, fmax(p->across, 90), name);
+    hd_plot_label(c, one ? one->name : file_name(scene), HD_PLOT_LETTERS, fmax(p->across, 90), name);
     hd_plot_write(c, (hd_canvas_text){.x = x,
                                       .y = y - HD_PLOT_GAP / 2,
                                       .size = HD_PLOT_LETTERS,
