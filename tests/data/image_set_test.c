@@ -163,16 +163,18 @@ static void a_list_names_pictures_and_labels(void **state)
     hd_image_set_release(&s);
     static const struct {
         const char *text, *says;
-    } bad[] = {{"", "there is no picture in it"},
-               {"a.png\tx\na.png\ty\n", "l.tsv:2: the picture a.png is there before"},
-               {"a.png\tx\nb.png\n", "l.tsv:2: there is no label, unlike on the lines before"},
-               {"a.png\nb.png\tx\n", "l.tsv:2: there is a label, unlike"},
-               {"a.png\t \n", "l.tsv:1: the label is empty"},
-               {"\tcat\n", "l.tsv:1: the name of the picture is empty"},
-               {"a.png\tcat\nmissing.png\tcat\n", "l.tsv:2: "},
-               {"a.png\tcat\nmissing.png\tcat\n", "missing.png: cannot open: No such file"},
-               {"bad.png\tcat\n", "bad.png: damaged PNG"},
-               {"a.png\t\xff\n", "l.tsv:1: not UTF-8"}};
+    } bad[] = {
+        {"", "there is no picture in it"},
+        {"a.png\tx\na.png\ty\n", "l.tsv:2: the picture a.png is there before"},
+        {"a.png\tx\nb.png\n", "l.tsv:2: there is no label, unlike on the lines before"},
+        {"a.png\nb.png\tx\n", "l.tsv:2: there is a label, unlike"},
+        {"a.png\t \n", "l.tsv:1: the label is empty"},
+        {"\tcat\n", "l.tsv:1: the name of the picture is empty"},
+        {"a.png\tcat\nmissing.png\tcat\n", "l.tsv:2: "},
+        {"a.png\tcat\nmissing.png\tcat\n",
+         "missing.png: cannot open: No such file or directory: names are relative to the folder of the list"},
+        {"bad.png\tcat\n", "bad.png: damaged PNG"},
+        {"a.png\t\xff\n", "l.tsv:1: not UTF-8"}};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         put_file(at("p/l.tsv"), bad[i].text);
         assert_refused(LIST, NULL, at("p/l.tsv"), false, bad[i].says);
@@ -371,7 +373,8 @@ static void broken_tables_of_boxes_are_refused(void **state)
                {"a.png,,1,2,3,4\n", "b.csv:2: the label is empty"},
                {"a.png,\"cat,1,2,3,4\n", "b.csv:2: a field in quotes does not end on its line"},
                {"a.png,\"c\"at,1,2,3,4\n", "b.csv:2: text follows a field in quotes"},
-               {"none.png,cat,1,2,3,4\n", "none.png: cannot open"},
+               {"none.png,cat,1,2,3,4\n",
+                "none.png: cannot open: No such file or directory: is --images the folder of the pictures?"},
                {"", "there is no picture in it"}};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         char text[512];
@@ -572,7 +575,8 @@ static void a_split_keeps_what_belongs_to_a_picture(void **state)
     hd_vocab_release(&labels);
 }
 
-static void a_picture_that_turns_out_broken_is_named(void **state)
+/* The header is good: the end tells, and the pixels where they are asked for. */
+static void a_picture_that_is_broken_behind_its_header_is_named(void **state)
 {
     (void)state;
     NEEDS_PNG;
@@ -582,15 +586,30 @@ static void a_picture_that_turns_out_broken_is_named(void **state)
     size_t size;
     put_folder("late");
     put_picture(at("late/x.png"), 9, 9, 5);
+    put_picture(at("late/y.png"), 9, 9, 5);
+    put_file(at("late/l.tsv"), "x.png\tcat\ny.png\tcat\n");
     char *bytes = get_file(at("late/x.png"), &size);
-    put_bytes(at("late/x.png"), bytes, size - 20); /* the header is good */
-    free(bytes);
-    put_file(at("late/l.tsv"), "x.png\tcat\n");
+    char *longer = calloc(1, size + 100); /* zeros behind the end do no harm */
+    memcpy(longer, bytes, size);
+    put_bytes(at("late/x.png"), longer, size + 100);
     hd_image_set s = read_set(LIST, &labels, at("late/l.tsv"), false);
+    assert_int_equal(first_byte(&s, 0), 5);
+    hd_image_set_release(&s);
+    put_bytes(at("late/x.png"), bytes, size - 10);
+    assert_refused(LIST, &labels, at("late/l.tsv"), false, "l.tsv:1: ");
+    assert_refused(LIST, &labels, at("late/l.tsv"), false, "late/x.png: damaged PNG: the file is cut short");
+    s = read_set(LIST, &labels, at("late/l.tsv"), true);
+    assert_int_equal(s.skipped, 1);
+    hd_image_set_release(&s);
+    bytes[size - 20] ^= 1;
+    put_bytes(at("late/x.png"), bytes, size);
+    s = read_set(LIST, &labels, at("late/l.tsv"), false);
     assert_int_equal(hd_image_set_picture(&s, 0, &im, &err), HD_EFORMAT);
     assert_non_null(strstr(err.text, "late/x.png: damaged PNG: "));
     hd_image_set_release(&s);
     hd_vocab_release(&labels);
+    free(longer);
+    free(bytes);
 }
 
 static void every_failing_allocation_is_reported(void **state)
@@ -645,7 +664,7 @@ int main(void)
         cmocka_unit_test(captions_follow_their_pictures),
         cmocka_unit_test(a_split_keeps_labels_balanced),
         cmocka_unit_test(a_split_keeps_what_belongs_to_a_picture),
-        cmocka_unit_test(a_picture_that_turns_out_broken_is_named),
+        cmocka_unit_test(a_picture_that_is_broken_behind_its_header_is_named),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return outcome(cmocka_run_group_tests(tests, make_pictures, scratch_remove));

@@ -5,10 +5,10 @@
 
 #include "data/image/image.h"
 
-/*     name, first bytes, name in messages */
-#define HD_CODEC_LIST(X)               \
-    X(png, "\x89PNG\r\n\x1a\n", "PNG") \
-    X(jpeg, "\xff\xd8\xff", "JPEG")
+/*     name, first bytes, last bytes, name in messages */
+#define HD_CODEC_LIST(X)                                       \
+    X(png, "\x89PNG\r\n\x1a\n", "IEND\xae\x42\x60\x82", "PNG") \
+    X(jpeg, "\xff\xd8\xff", "\xff\xd9", "JPEG")
 
 typedef struct hd_codec_job {
     const uint8_t *bytes;
@@ -21,7 +21,7 @@ typedef struct hd_codec_job {
 /* Fills out; after a failure out->pixel may be allocated, the caller releases it. */
 typedef hd_status hd_codec_decode(hd_image *out, const hd_codec_job *job, hd_err *err);
 
-#define X(name, magic, title) hd_codec_decode hd_codec_decode_##name;
+#define X(name, magic, end, title) hd_codec_decode hd_codec_decode_##name;
 HD_CODEC_LIST(X)
 #undef X
 

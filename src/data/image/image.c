@@ -43,24 +43,17 @@ typedef struct format {
     hd_codec_decode *decode; /* NULL: not read here */
     const char *name, *magic;
     size_t at, size; /* of the magic */
+    const char *end; /* the last bytes; NULL: not known */
+    size_t end_size;
 } format;
 
-#define X(name, magic, title) {hd_codec_decode_##name, title, magic, 0, sizeof magic - 1},
-#define FOREIGN(title, magic, at)                \
-    {                                            \
-        NULL, title, magic, at, sizeof magic - 1 \
-    }
+#define X(name, magic, end, title) \
+    {hd_codec_decode_##name, title, magic, 0, sizeof magic - 1, end, sizeof end - 1},
+#define FOREIGN(title, magic, at) {NULL, title, magic, at, sizeof magic - 1, NULL, 0},
 static const format formats[] = {
-    HD_CODEC_LIST(X) FOREIGN("GIF", "GIF8", 0),
-    FOREIGN("BMP", "BM", 0),
-    FOREIGN("WebP", "WEBP", 8),
-    FOREIGN("TIFF", "II*\0", 0),
-    FOREIGN("TIFF", "MM\0*", 0),
-    FOREIGN("HEIF or AVIF", "ftyp", 4),
-    FOREIGN("JPEG XL", "\xff\x0a", 0),
-    FOREIGN("JPEG 2000", "jP  ", 4),
-    FOREIGN("SVG", "<svg", 0),
-};
+    HD_CODEC_LIST(X) FOREIGN("GIF", "GIF8", 0) FOREIGN("BMP", "BM", 0) FOREIGN("WebP", "WEBP", 8)
+        FOREIGN("TIFF", "II*\0", 0) FOREIGN("TIFF", "MM\0*", 0) FOREIGN("HEIF or AVIF", "ftyp", 4)
+            FOREIGN("JPEG XL", "\xff\x0a", 0) FOREIGN("JPEG 2000", "jP  ", 4) FOREIGN("SVG", "<svg", 0)};
 #undef FOREIGN
 #undef X
 
@@ -118,6 +111,20 @@ hd_status hd_image_decode_scaled(hd_image *out, const uint8_t *bytes, size_t siz
 hd_status hd_image_header(hd_image *out, const uint8_t *bytes, size_t size, const char *name, hd_err *err)
 {
     return decode(out, &(hd_codec_job){.bytes = bytes, .size = size, .name = name, .header = true}, err);
+}
+
+hd_status hd_image_probe(hd_image *out, const uint8_t *bytes, size_t size, const char *name, hd_err *err)
+{
+    enum { TAIL = 64 }; /* some programs leave a few bytes behind the end */
+    hd_image whole;
+    hd_status s = hd_image_header(out, bytes, size, name, err);
+    if (s) return s;
+    const format *f = format_of(bytes, size);
+    size_t tail = size < TAIL ? size : TAIL;
+    if (memmem(bytes + size - tail, tail, f->end, f->end_size)) return HD_OK;
+    s = hd_image_decode(&whole, bytes, size, name, err);
+    hd_image_release(&whole);
+    return s;
 }
 
 hd_status hd_image_read(hd_image *out, const char *path, hd_err *err)

@@ -48,6 +48,10 @@ hd_status hd_image_decode_scaled(hd_image *out, const uint8_t *bytes, size_t siz
 /* Width, height and channels as decoding would give them, from the header alone; pixel stays NULL. */
 hd_status hd_image_header(hd_image *out, const uint8_t *bytes, size_t size, const char *name, hd_err *err);
 
+/* The same, and whether the file is all there: one that does not end as pictures do is decoded to find out.
+ */
+hd_status hd_image_probe(hd_image *out, const uint8_t *bytes, size_t size, const char *name, hd_err *err);
+
 /* Appends the picture as a PNG file. Equal pictures give equal bytes. */
 hd_status hd_image_encode_png(hd_text *to, const hd_image *im, hd_err *err);
 hd_status hd_image_write_png(const hd_image *im, const char *path, hd_err *err); /* whole or absent */

@@ -110,7 +110,8 @@ static hd_status is_json(bool *json, const char *path, hd_err *err)
 hd_status hd_image_set_boxes(hd_image_set *out, hd_vocab *labels, const char *path, const char *images,
                              const char *split, bool skip, hd_err *err)
 {
-    hd_set_builder b = {.labels = labels, .skip = skip, .path = path, .boxed = true};
+    hd_set_builder b = {
+        .labels = labels, .skip = skip, .path = path, .remedy = HD_SET_IMAGES_REMEDY, .boxed = true};
     bool json = false;
     hd_status s = hd_set_begin(&b, out, images, err);
     if (!s) s = is_json(&json, path, err);

@@ -58,7 +58,7 @@ static hd_status look(const hd_image_set *s, const char *name, hd_image *size, u
     hd_status status = name[0] == '/' ? HD_OK : hd_path(below, s->root, name, err);
     const char *path = name[0] == '/' ? name : below;
     if (!status) status = hd_map_open(&map, path, err);
-    if (!status) status = hd_image_header(size, map.data, map.size, path, err);
+    if (!status) status = hd_image_probe(size, map.data, map.size, path, err);
     *mark = hd_set_hash_bytes(0xcbf29ce484222325u, name, strlen(name) + 1);
     *mark = hd_set_hash_bytes(*mark, &map.size, sizeof map.size);
     hd_map_close(&map);
@@ -88,9 +88,10 @@ static hd_status leave_out(hd_set_builder *b, hd_line name, const hd_err *why, h
 {
     char where[HD_SET_WHERE];
     bool invalid = why->status == HD_EFILE || why->status == HD_EFORMAT || why->status == HD_ELIMIT;
+    const char *remedy = why->status == HD_EFILE ? b->remedy : NULL;
     if (!b->skip || !invalid)
-        return b->lines ? hd_err_set(err, why->status, "%s: %.250s", hd_set_where(b, where), why->text)
-                        : hd_err_set(err, why->status, "%.500s", why->text);
+        return hd_err_set(err, why->status, "%s%s%.250s%s%s", b->lines ? hd_set_where(b, where) : "",
+                          b->lines ? ": " : "", why->text, remedy ? ": " : "", remedy ? remedy : "");
     if (!b->set->skipped++) b->why = *why;
     return hd_vocab_add(&b->left_out, name.text, name.size, err);
 }

@@ -19,9 +19,10 @@ typedef struct hd_set_builder {
     hd_vocab *labels; /* NULL: there are none */
     bool fixed;       /* no label may be added */
     bool skip;
-    bool boxed;       /* there are boxes, be it none at all */
-    const char *path; /* what is read, for messages */
-    hd_lines *lines;  /* which line of it; NULL: not known */
+    bool boxed;         /* there are boxes, be it none at all */
+    const char *path;   /* what is read, for messages */
+    const char *remedy; /* for a file that is not there; NULL: none */
+    hd_lines *lines;    /* which line of it; NULL: not known */
     hd_vocab left_out;
     hd_err why; /* of the first picture that was left out */
     size_t marked;
@@ -56,6 +57,9 @@ hd_status hd_set_end(hd_set_builder *b, hd_status s, hd_err *err);
 void hd_set_hash(hd_image_set *s);
 /* Continues the hash `before`. */
 uint64_t hd_set_hash_bytes(uint64_t before, const void *bytes, size_t size);
+
+/* What may be wrong where pictures are not there. */
+#define HD_SET_IMAGES_REMEDY "is --images the folder of the pictures?"
 
 /* Spaces around are no part of it. */
 hd_line hd_set_trimmed(hd_line t);

@@ -104,7 +104,7 @@ static hd_status check_names(const hd_vocab *names, const char *names_path, cons
 hd_status hd_image_set_captions(hd_image_set *out, const char *path, const char *images, const char *names,
                                 bool skip, hd_err *err)
 {
-    hd_set_builder b = {.skip = skip, .path = path};
+    hd_set_builder b = {.skip = skip, .path = path, .remedy = HD_SET_IMAGES_REMEDY};
     hd_vocab only = {0};
     bool table = false;
     hd_status s = hd_set_begin(&b, out, images, err);

@@ -29,7 +29,10 @@ static hd_status add_line(hd_set_builder *b, hd_line line, hd_err *err)
 hd_status hd_image_set_list(hd_image_set *out, hd_vocab *labels, const char *path, const char *images,
                             bool skip, hd_err *err)
 {
-    hd_set_builder b = {.labels = labels, .skip = skip, .path = path};
+    hd_set_builder b = {.labels = labels,
+                        .skip = skip,
+                        .path = path,
+                        .remedy = "names are relative to the folder of the list"};
     hd_line line;
     hd_status s = hd_set_begin(&b, out, images, err);
     if (!s) s = hd_lines_open(&b.lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true}, err);
