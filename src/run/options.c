@@ -5,6 +5,7 @@
 #include "model/encoder/classifier.h"
 #include "model/encdec/encdec.h"
 #include "model/vision/image_encoder.h"
+#include "nn/map_norm.h"
 #include "train/schedule.h"
 
 #define OWNER hd_train_options
@@ -40,6 +41,7 @@ static const char *const bad_lines[] = {"error", "skip", NULL};
 static const char *const empty_lines[] = {"skip", "error", NULL};
 static const char *const flips[] = {"none", "horizontal", "vertical", "both", "turns", NULL};
 static const char *const subwords[] = {"bpe", "unigram", NULL};
+const char *const hd_train_stems[] = {"auto", "large", "small", NULL};
 static const char *const query_kinds[] = {"anchors", "learned", NULL};
 static const char *const norms[] = {"pre", "post", NULL};
 static const char *const position_kinds[] = {"sinusoidal", "learned", "none", NULL};

@@ -117,6 +117,10 @@ enum {
     HD_TRAIN_FLIP_TURNS
 };
 
+/* --resnet-stem */
+enum { HD_TRAIN_STEM_AUTO, HD_TRAIN_STEM_LARGE, HD_TRAIN_STEM_SMALL };
+extern const char *const hd_train_stems[];
+
 /* --unit */
 enum { HD_TRAIN_WORD, HD_TRAIN_CHAR, HD_TRAIN_SUBWORD };
 hd_tokenizer_kind hd_train_unit(int unit);

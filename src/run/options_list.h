@@ -135,6 +135,16 @@
         FOR(CAPTION | DETECT), SHAPE)
     INT("image-width", 0, "N", "256", image_width, 1, 65536, "columns of these vectors, where it is not a vit",
         MODEL, FOR(CAPTION), SHAPE)
+    TEXT("resnet", 0, "STAGES", "64x2,128x2,256x2,512x2", resnet,
+        "of --image-encoder resnet: columns and blocks of its stages, each at half the size of the one before, "
+        "as in 64x2,128x2", PICTURE_MODEL, SHAPE)
+    CHOICE("resnet-stem", 0, "KIND", "auto", resnet_stem, hd_train_stems,
+        "what comes before them: large (7x7 and pooling: a quarter of the size), small (3x3: the whole size), "
+        "or auto: small where pictures are below 96 pixels", PICTURE_MODEL, SHAPE)
+    CHOICE("resnet-norm", 0, "KIND", "batch", resnet_norm, hd_map_norm_names,
+        "its norms: batch, frozen (those of --from) or group", PICTURE_MODEL, SHAPE)
+    FLAG("resnet-bottleneck", 0, resnet_bottleneck,
+        "its blocks are 1x1, 3x3 at a quarter of the columns, 1x1; else two of 3x3", PICTURE_MODEL, SHAPE)
     INT("encoder-layers", 0, "N", "4", encoder_layers, 1, 1000,
         "layers of the encoder, where --encoder does not say", MODEL, FOR(TRANSLATE | CAPTION | DETECT), SHAPE)
     INT("decoder-layers", 0, "N", "4", decoder_layers, 1, 1000,

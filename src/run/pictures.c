@@ -2,6 +2,7 @@
 #include "run/pictures.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -116,4 +117,47 @@ hd_status hd_train_prepare(hd_image_prepare *out, const hd_image_set *set, const
                               .filter = HD_FILTER_BILINEAR,
                               .rescale = 1 / 255.0};
     return s ? s : measure(out, set, err);
+}
+
+/* -- a ResNet -- */
+
+enum { SMALL = 96, MOST_COLUMNS = 1 << 16, MOST_BLOCKS = 1000 };
+
+/* A stage as in 64x2; what follows it. NULL: it is none. */
+static const char *read_stage(const char *text, size_t *columns, int *blocks)
+{
+    char *end;
+    unsigned long a = strtoul(text, &end, 10);
+    if (end == text || *end != 'x' || a < 1 || a > MOST_COLUMNS) return NULL;
+    const char *second = end + 1;
+    unsigned long b = strtoul(second, &end, 10);
+    if (end == second || (*end && *end != ',') || b < 1 || b > MOST_BLOCKS) return NULL;
+    *columns = a, *blocks = (int)b;
+    return *end ? end + 1 : end;
+}
+
+hd_status hd_train_resnet(hd_resnet_opt *out, const hd_train_options *o, int side, hd_err *err)
+{
+    bool small = o->resnet_stem == HD_TRAIN_STEM_AUTO ? side < SMALL : o->resnet_stem == HD_TRAIN_STEM_SMALL;
+    *out = (hd_resnet_opt){
+        .bottleneck = o->resnet_bottleneck, .stem_small = small, .norm = (hd_map_norm_kind)o->resnet_norm};
+    const char *at = o->resnet ? o->resnet : "";
+    while (at && *at && out->stages < HD_RESNET_STAGES) {
+        at = read_stage(at, &out->hidden[out->stages], &out->depths[out->stages]);
+        out->stages++;
+    }
+    if (!at || *at || !out->stages)
+        return hd_err_set(err, HD_EARG, "--resnet %.60s: not 1 to %d stages as in 64x2,128x2",
+                          o->resnet ? o->resnet : "", HD_RESNET_STAGES);
+    out->embedding = out->bottleneck ? out->hidden[0] / 4 : out->hidden[0];
+    return HD_OK;
+}
+
+const char *hd_train_resnet_text(const hd_resnet_opt *n, char to[HD_RESNET_TEXT])
+{
+    size_t used = 0;
+    for (int s = 0; s < n->stages && used < HD_RESNET_TEXT; s++)
+        used += (size_t)snprintf(to + used, HD_RESNET_TEXT - used, "%s%zux%d", s ? "," : "", n->hidden[s],
+                                 n->depths[s]);
+    return to;
 }

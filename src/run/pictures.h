@@ -3,6 +3,7 @@
 #define HD_RUN_PICTURES_H
 
 #include "data/image/augment.h"
+#include "model/vision/resnet.h"
 #include "run/options.h"
 
 /* How pictures change in training. */
@@ -15,5 +16,12 @@ bool hd_train_augments(const hd_train_options *o);
    each channel over some of the pictures. */
 hd_status hd_train_prepare(hd_image_prepare *out, const hd_image_set *set, const hd_train_options *o,
                            int most, hd_err *err);
+
+/* What --resnet and the options beside it say of a ResNet for pictures whose shorter side is `side` pixels.
+ */
+hd_status hd_train_resnet(hd_resnet_opt *out, const hd_train_options *o, int side, hd_err *err);
+/* The same the other way: STAGES of --resnet. */
+enum { HD_RESNET_TEXT = 24 * HD_RESNET_STAGES };
+const char *hd_train_resnet_text(const hd_resnet_opt *n, char to[HD_RESNET_TEXT]);
 
 #endif

@@ -101,11 +101,14 @@ static bool readable(hd_run *r, const hd_image_encoder *e, const hd_pixels *in)
     if (in->channels != e->opt.channels)
         return hd_fail(r, HD_EARG, "pictures of %d channels: the model reads %d", in->channels,
                        e->opt.channels) != NULL;
-    e->type->grid(&e->opt, in->host_size[0], in->host_size[1], cells);
-    if (cells[0] < 1 || cells[1] < 1)
-        return hd_fail(r, HD_EARG, "pictures of %d x %d pixels are too small for the model", in->host_size[1],
-                       in->host_size[0]) != NULL;
-    return one_size(r, in);
+    for (size_t i = 0; i < (e->type->any_size ? in->items : 1); i++) {
+        const int32_t *size = in->host_size + 2 * i;
+        e->type->grid(&e->opt, size[0], size[1], cells);
+        if (size[0] && (cells[0] < 1 || cells[1] < 1))
+            return hd_fail(r, HD_EARG, "pictures of %d x %d pixels are too small for the model", size[1],
+                           size[0]) != NULL;
+    }
+    return e->type->any_size || one_size(r, in);
 }
 
 hd_rows hd_image_encoder_rows(hd_run *r, const hd_image_encoder *e, int layers, const hd_items *in)

@@ -57,6 +57,7 @@ typedef struct hd_image_encoder_type {
     hd_status (*make)(hd_image_encoder *e, hd_params *p, hd_err *err);
     void (*release)(hd_image_encoder *e);
     hd_rows (*rows)(hd_run *r, const hd_image_encoder *e, int layers, const hd_pixels *in);
+    bool any_size;                                /* pictures of a batch may differ in size */
     int (*layers)(const hd_image_encoder_opt *o); /* whose rows can be had */
     size_t (*width)(const hd_image_encoder_opt *o, int layer);
     /* Height and width in cells of what a picture of this size becomes. */
@@ -78,7 +79,8 @@ hd_status hd_image_encoder_make(hd_image_encoder *out, hd_params *p, const hd_im
 void hd_image_encoder_release(hd_image_encoder *e); /* accepts {0} */
 
 /* Rows of layer number `layers`, 1 to all; the later ones are not run. Tokens come before the cells of a
-   picture (seg->lead of them), cells row by row. All pictures of a batch have as many cells. */
+   picture (seg->lead of them), cells row by row. Pictures of a batch have as many cells unless the kind
+   takes any size. */
 hd_rows hd_image_encoder_rows(hd_run *r, const hd_image_encoder *e, int layers, const hd_items *in);
 /* [N, width]: a layer on the first row of each picture; see opt.pooler. */
 hd_tensor *hd_image_encoder_pooled(hd_run *r, const hd_image_encoder *e, hd_rows last);

@@ -72,6 +72,15 @@ static hd_status largest_of(hd_image_encoder_opt *to, const hd_image_set *set, h
     return s;
 }
 
+/* Pixels of the shortest side of a picture. */
+static int smallest_side(const hd_image_set *set)
+{
+    int32_t least = SQUARE;
+    for (size_t i = 0; set && i < 2 * set->count; i++)
+        if (set->size[i] < least) least = set->size[i];
+    return least;
+}
+
 static hd_image_encoder_opt backbone_of(const hd_train_options *o)
 {
     return (hd_image_encoder_opt){.kind = (hd_image_encoder_kind)o->image_encoder,
@@ -102,6 +111,8 @@ hd_status hd_detect_model(hd_detr_opt *to, const hd_train_options *o, const hd_i
                         .queries = (size_t)o->queries,
                         .labels = 1,
                         .anchors = o->query_kind == 0};
+    if (to->image.kind == HD_IMAGE_resnet) s = hd_train_resnet(&to->image.resnet, o, smallest_side(set), err);
+    if (s) return s;
     if (o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
     if (!set) return HD_OK;
