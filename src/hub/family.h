@@ -9,6 +9,7 @@
 #include "model/encoder/classifier.h"
 #include "model/encdec/encdec.h"
 #include "model/lm/lm.h"
+#include "model/vision/detr.h"
 #include "task/model_folder.h"
 #include "text/published/tokenizer_json_write.h"
 
@@ -27,7 +28,8 @@
     X(mt5, "a translator: translate, rank, explain")         \
     X(vit, "a classifier of pictures: classify, embed")      \
     X(deit, "a classifier of pictures: classify, embed")     \
-    X(vision_encoder_decoder, "a captioner: caption")
+    X(vision_encoder_decoder, "a captioner: caption")        \
+    X(detr, "a detector: detect")
 
 /* A model on its way from one folder to another. */
 typedef struct hd_passage {
@@ -41,6 +43,7 @@ typedef struct hd_passage {
     hd_lm_opt lm;
     hd_encdec_opt encdec;
     hd_classifier_opt classifier;
+    hd_detr_opt detr;
     bool copies; /* of a translator: its output is a copy of the target's table */
 } hd_passage;
 

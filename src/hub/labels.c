@@ -32,7 +32,7 @@ static hd_status add_label(hd_model_config *c, hd_vocab *labels, const char *tex
     return c->status;
 }
 
-static void read_names(hd_model_config *c, hd_vocab *labels, bool apart)
+void hd_family_label_names(hd_model_config *c, hd_vocab *labels, bool apart)
 {
     const json_t *object = json_object_get(c->object, LABELS);
     bool named = json_object_size(object) > 0;
@@ -81,7 +81,7 @@ static hd_train_task task_of(hd_model_config *c, size_t labels)
 void hd_family_labels_read(hd_model_config *c, hd_passage *p)
 {
     hd_classifier_opt *o = &p->classifier;
-    read_names(c, &p->m.labels, hd_body_reads_pictures(&o->body));
+    hd_family_label_names(c, &p->m.labels, hd_body_reads_pictures(&o->body));
     o->classes = p->m.labels.count;
     p->task = o->pool == HD_POOL_each ? HD_TRAIN_TAG : task_of(c, o->classes);
     p->make = hd_passage_classifier;
@@ -110,6 +110,6 @@ void hd_family_labels_put(json_t *to, const hd_model_folder *f)
     }
     hd_json_set(to, LABELS, label_of);
     hd_json_set(to, "label2id", id_of);
-    const char *problem = hd_labeler_kind(f)->problem;
-    if (problem) hd_json_set(to, PROBLEM, json_string(problem));
+    const hd_label_kind *kind = hd_labeler_kind(f);
+    if (kind && kind->problem) hd_json_set(to, PROBLEM, json_string(kind->problem));
 }

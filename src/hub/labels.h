@@ -10,6 +10,8 @@
    and what p->classifier says of classes and the head. Kinds of problems that heed does not have are refused.
  */
 void hd_family_labels_read(hd_model_config *c, hd_passage *p);
+/* The names alone. apart: one that is there already gets its number behind it. */
+void hd_family_label_names(hd_model_config *c, hd_vocab *labels, bool apart);
 /* Whether a model folder's config.json gives labels with this body. */
 bool hd_family_labels_has(hd_model_config *c, const char *body);
 void hd_family_labels_put(json_t *to, const hd_model_folder *f);

@@ -10,7 +10,7 @@
 
 /* -- weights -- */
 
-enum { MOST = 128, WIDE = 16, DEEP = 40, LAYERS = 2, GPT_VOCAB = 1200, MARIAN_VOCAB = 64 };
+enum { MOST = 192, WIDE = 16, DEEP = 40, LAYERS = 2, GPT_VOCAB = 1200, MARIAN_VOCAB = 64 };
 enum { BERT_VOCAB = 1500, T5_VOCAB = 1108, ROBERTA_VOCAB = 702 };
 
 typedef struct store {

@@ -142,7 +142,7 @@ static void put(const hd_passage *p, json_t *config, json_t *own)
 
 static hd_status save_files(const hd_passage *p, hd_err *err)
 {
-    return hd_family_preprocessor_save(&options_of(p)->image.prepare, p->to, err);
+    return hd_family_preprocessor_save(&options_of(p)->image.prepare, NULL, p->to, err);
 }
 
 static const hd_family_form form = {

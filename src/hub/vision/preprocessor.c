@@ -21,11 +21,12 @@ static const char *processor_of(const hd_image_prepare *p)
     return p->shortest ? "CLIPImageProcessor" : p->crop_height ? "DeiTImageProcessor" : "ViTImageProcessor";
 }
 
-hd_status hd_family_preprocessor_save(const hd_image_prepare *p, const char *folder, hd_err *err)
+hd_status hd_family_preprocessor_save(const hd_image_prepare *p, const char *processor, const char *folder,
+                                      hd_err *err)
 {
     char path[HD_PATH];
     hd_text text = {0};
-    hd_preprocessor_write(&text, p, processor_of(p));
+    hd_preprocessor_write(&text, p, processor ? processor : processor_of(p));
     hd_text_put(&text, "\n");
     hd_status s = hd_text_status(&text, err);
     if (!s) s = hd_path(path, folder, HD_PREPROCESSOR, err);

@@ -259,7 +259,7 @@ static void put(const hd_passage *p, json_t *config, json_t *own)
 
 static hd_status save_files(const hd_passage *p, hd_err *err)
 {
-    return hd_family_preprocessor_save(&classifier_of(p)->opt.body.image.prepare, p->to, err);
+    return hd_family_preprocessor_save(&classifier_of(p)->opt.body.image.prepare, NULL, p->to, err);
 }
 
 static const hd_family_form form_of_all = {.has = has,

@@ -21,6 +21,8 @@ hd_status hd_family_vit_check(const hd_image_encoder_opt *o, const char *folder,
 /* preprocessor_config.json of a folder; what it lacks is as in p, and where there is none all is. A fault
    stays in c. */
 void hd_family_preprocessor_read(hd_model_config *c, const char *folder, hd_image_prepare *p);
-hd_status hd_family_preprocessor_save(const hd_image_prepare *p, const char *folder, hd_err *err);
+/* processor: the class that transformers reads it with; NULL: one that does all of it, and no more. */
+hd_status hd_family_preprocessor_save(const hd_image_prepare *p, const char *processor, const char *folder,
+                                      hd_err *err);
 
 #endif

@@ -39,6 +39,7 @@ static void read_size(hd_model_config *c, hd_image_prepare *p)
     else
         p->height = side(&in, "height"), p->width = side(&in, "width");
     if (edges && hd_model_config_has(&in, LONGEST)) p->longest = side(&in, LONGEST);
+    if (one && by_short && hd_model_config_has(c, "max_size")) p->longest = side(c, "max_size"); /* of old */
     if (p->longest && p->longest < p->shortest)
         hd_model_config_refuse(&in, "\"%s\" is %d, less than \"%s\"", LONGEST, p->longest, SHORTEST);
     hd_model_config_leave(c, &in);
