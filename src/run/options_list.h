@@ -63,8 +63,8 @@
         "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
 
     CHOICE("flip", 0, "HOW", "none", flip, flips,
-        "mirror pictures at random: none, horizontal (left and right), vertical, both, or turns (both, and "
-        "by right angles)", AUGMENTATION)
+        "mirror pictures at random: none, horizontal (left and right), vertical, both, turns (both, and by "
+        "right angles) or auto (horizontal, but none where captions say left and right)", AUGMENTATION)
     REAL("crop", 0, "X", "1", crop, 0.01, 1,
         "cut out a random part and scale it up: the least fraction of the area that is kept; 1: no crop",
         AUGMENTATION)
@@ -130,7 +130,7 @@
     TEXT("decoder", 0, "STAGES", NULL, decoder,
         "the same of the decoder: transformer, or an rnn, gru or lstm, followed by transformer if you like",
         MODEL, FOR(TRANSLATE | CAPTION), SHAPE)
-    CHOICE("image-encoder", 0, "KIND", "vit", image_encoder, hd_image_encoder_names,
+    CHOICE("image-encoder", 0, "KIND", "resnet", image_encoder, hd_image_encoder_names,
         "what turns a picture into vectors: of a detector its backbone" IMAGE_ENCODERS, MODEL,
         FOR(CAPTION | DETECT), SHAPE)
     INT("image-width", 0, "N", "256", image_width, 1, 65536, "columns of these vectors, where it is not a vit",

@@ -15,7 +15,8 @@ hd_augment hd_train_augment(const hd_train_options *o)
 {
     bool turns = o->flip == HD_TRAIN_FLIP_TURNS, both = turns || o->flip == HD_TRAIN_FLIP_BOTH;
     float jitter = (float)(1 + o->scale_jitter);
-    return (hd_augment){.flip = both || o->flip == HD_TRAIN_FLIP_HORIZONTAL,
+    bool sides = both || o->flip == HD_TRAIN_FLIP_HORIZONTAL || o->flip == HD_TRAIN_FLIP_AUTO;
+    return (hd_augment){.flip = sides,
                         .flip_vertical = both || o->flip == HD_TRAIN_FLIP_VERTICAL,
                         .turns = turns,
                         .crop = o->crop < 1 ? (float)o->crop : 0,

@@ -99,13 +99,13 @@ static const hd_setting fine_tuning[] = {
     {"warmup", "20"}, {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"},
     {"label-smoothing", "0"}, {"batch-size", "32"}, {"epochs", "10"}, {0}};
 static const hd_setting show_attend_tell[] = {
-    {"image-encoder", "vit"}, {"image-size", "64"}, {"decoder", "lstm"},
+    {"image-encoder", "resnet"}, {"image-width", "256"}, {"decoder", "lstm"},
     {"decoder-layers", "1"}, {"attention-gate", "true"}, {"attention-penalty", "1"},
     {"decoder-init", "maps"}, {"readout", "residual"}, {"untied", "true"}, {"width", "512"},
     {"unit", "word"}, {"min-count", "5"}, {"vocab-size", "1000000"}, {"max-length", "50"},
-    {"max-positions", "64"}, {"shift", "4"}, {"dropout", "0.5"}, {"label-smoothing", "0"},
-    {"batch-size", "64"}, {"lr", "0.001"}, {"warmup", "200"}, {"schedule", "cosine"},
-    {"min-lr-ratio", "0.01"}, {"weight-decay", "0.05"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"},
+    {"max-positions", "64"}, {"flip", "auto"}, {"crop", "0.6"}, {"color", "0.2"}, {"dropout", "0.5"}, {"label-smoothing", "0"},
+    {"batch-size", "64"}, {"lr", "0.0004"}, {"warmup", "400"}, {"schedule", "cosine"},
+    {"min-lr-ratio", "0.01"}, {"weight-decay", "0.01"}, {"clip", "5"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"},
     {"select-by", "cider"}, {"epochs", "40"}, {0}};
 static const hd_setting caption_transformer[] = {
     {"image-encoder", "vit"}, {"patch-size", "8"}, {"conv-stem", "3"}, {"decoder", "transformer"},

@@ -10,11 +10,11 @@
     "same() { cmp $1/model.safetensors $2/model.safetensors && cmp $1/train/current $2/train/current && " \
     "diff -r $1/train/$(cat $1/train/current) $2/train/$(cat $2/train/current); }; "
 #define TRAIN "$HEED train -q --device cpu --task caption --train captions.txt --images pictures "
-#define SMALL                                                                                                \
-    "--image-encoder vit --image-size 12 --patch-size 4 --encoder-layers 1 --width 32 --heads 2 --ffn-size " \
-    "32 "                                                                                                    \
-    "--shift 0 --flip none --crop 1 --color 0 --dropout 0 --lr 0.01 --warmup 10 --batch-size 16 "            \
-    "--min-count 1 "
+#define SMALL                                                                                          \
+    VIT LITTLE "--shift 0 --flip none --crop 1 --color 0 --dropout 0 --lr 0.005 --clip 1 --warmup 10 " \
+               "--min-count 1 "
+#define VIT    "--image-encoder vit --patch-size 4 --encoder-layers 1 --heads 2 --ffn-size 32 "
+#define LITTLE "--image-size 12 --width 32 --batch-size 8 "
 
 enum { SIDE = 12, PICTURES = 72 };
 
@@ -71,8 +71,8 @@ static void a_captioner_learns_to_name_what_it_sees(void **state)
     (void)state;
     must_run("$HEED caption model --names valid.txt --images pictures > out.tsv; wc -l < out.tsv");
     assert_prints("sort captions.txt | sed -n 's/#1//p' > said.tsv; join -t '\t' out.tsv said.tsv | "
-                  "awk -F'\\t' '{ n += $2 == $3 } END { print n }'",
-                  0, "18\n");
+                  "awk -F'\\t' '{ n += $2 == $3 } END { print (n > 16) }'",
+                  0, "1\n");
     must_run("grep '\"cider\":' model/train/log.jsonl");
     const char *out = must_run("$HEED info model --json");
     static const char *const said[] = {"\"task\": \"caption\"", "\"model\": \"captioner\"",
@@ -87,13 +87,12 @@ static void a_captioner_learns_to_name_what_it_sees(void **state)
 static void a_transformer_learns_it_too(void **state)
 {
     (void)state;
-    must_run(TRAIN SMALL
-             "--preset caption-transformer --conv-stem 0 --decoder-layers 1 --drop-path 0 "
-             "--train-names train.txt --valid-names valid.txt --epochs 40 --lr 0.005 --out blocks");
+    must_run(TRAIN SMALL "--preset caption-transformer --conv-stem 0 --decoder-layers 1 --drop-path 0 "
+                         "--train-names train.txt --valid-names valid.txt --epochs 40 --out blocks");
     assert_prints("sort captions.txt | sed -n 's/#1//p' > said.tsv; "
                   "$HEED caption blocks --names valid.txt --images pictures | join -t '\t' - said.tsv | "
-                  "awk -F'\\t' '{ n += $2 == $3 } END { print n > 16 }'; ls 16 2>/dev/null",
-                  0, "16\n");
+                  "awk -F'\\t' '{ n += $2 == $3 } END { print (n > 16) }'",
+                  0, "1\n");
     must_run("$HEED caption blocks pictures/01.png --attention blocks.json && test -s blocks.json");
 }
 
@@ -135,18 +134,24 @@ static void attention_is_over_the_parts_of_the_picture(void **state)
     assert_non_null(strstr(out, "the boxes are 17.4 % of the pictures"));
 }
 
+/* Also of an encoder that counts as it goes, and of pictures that change at random. */
 static void a_resumed_run_equals_a_whole_one(void **state)
 {
     (void)state;
-#define RUN                                                                                           \
-    "--valid-names valid.txt --steps 12 --valid-every 4 --save-every 3 --flip horizontal --crop 0.5 " \
-    "--dropout 0.2 "
-    must_run(TRAIN SMALL RUN "--out whole && " TRAIN SMALL RUN "--minutes 1e-9 --out parts");
+#define RUN                                                                                            \
+    TRAIN LITTLE "--image-width 16 --valid-names valid.txt --steps 12 --valid-every 4 --save-every 3 " \
+                 "--flip horizontal --crop 0.5 --dropout 0.2 --min-count 1 "
+    must_run(RUN "--out whole && " RUN "--minutes 1e-9 --out parts");
     must_run("for n in 3 7 8; do $HEED train -q --resume --steps $n --threads 1 --out parts; done; "
              "$HEED train -q --resume --steps 12 --threads 3 --out parts");
     assert_prints(SAME "same whole parts", 0, "");
-    must_run(TRAIN SMALL RUN "--micro-batches 3 --attention-penalty 0 --out other");
+    must_run(RUN "--attention-penalty 0 --out other");
     assert_prints("cmp -s whole/model.safetensors other/model.safetensors", 1, "");
+    const char *out = must_run("$HEED info whole --json");
+    assert_non_null(strstr(out, "\"decoder\": \"lstm:1\""));
+    out = must_run("$HEED train --device cpu --task caption --train captions.txt --images "
+                   "pictures " LITTLE "--image-width 16 --steps 1 --min-count 1 --out sides 2>&1");
+    assert_non_null(strstr(out, "144 of 144 captions say left or right: pictures are not flipped"));
 }
 
 static void what_goes_on_begins_with_what_was_learned(void **state)

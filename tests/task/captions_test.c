@@ -76,6 +76,7 @@ static void epochs_take_every_caption_in_turn(void **state)
         }
     }
     assert_true(differ > 0);
+    assert_int_equal(hd_captions_sided(&c), 0);
     hd_captions_release(&c);
 }
 

@@ -121,6 +121,25 @@ hd_status hd_captions_encode(hd_captions *c, const hd_tokenizer *t, size_t longe
     return HD_OK;
 }
 
+/* Whether a text has the word, in small letters, between others. */
+static bool has_word(hd_line text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = text.text; (at = strstr(at, word)); at += n) {
+        bool begins = at == text.text || at[-1] == ' ', ends = !at[n] || at[n] == ' ';
+        if (begins && ends) return true;
+    }
+    return false;
+}
+
+size_t hd_captions_sided(const hd_captions *c)
+{
+    size_t sided = 0;
+    for (size_t i = 0; i < c->count; i++)
+        sided += has_word(c->text[i], "left") || has_word(c->text[i], "right");
+    return sided;
+}
+
 size_t hd_captions_choose(const hd_captions *c, size_t picture, uint64_t seed, uint64_t epoch)
 {
     hd_rng rng = hd_rng_make(seed, 0x6361700000000000u + picture);

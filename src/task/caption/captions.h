@@ -43,6 +43,8 @@ static inline size_t hd_captions_of(const hd_captions *c, size_t picture)
 {
     return c->set.first_caption[picture + 1] - c->set.first_caption[picture];
 }
+/* How many of them say left or right. */
+size_t hd_captions_sided(const hd_captions *c);
 /* The caption that an epoch shows with a picture: another one in each, in turn, the first drawn. */
 size_t hd_captions_choose(const hd_captions *c, size_t picture, uint64_t seed, uint64_t epoch);
 

@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 #include "run/decoder.h"
-
-enum { SIDE = 64 }; /* of pictures, where nothing is said */
+#include "run/pictures.h"
 
 /* -- what a model has -- */
 
@@ -86,32 +85,26 @@ const hd_recipe hd_recipe_caption = {
 
 /* -- what they mean -- */
 
-hd_augment hd_caption_augment(const hd_train_options *o)
+/* From pictures of 64 pixels to 8 x 8 vectors. */
+static hd_resnet_opt resnet_of(size_t width)
 {
-    bool turns = o->flip == HD_TRAIN_FLIP_TURNS, both = turns || o->flip == HD_TRAIN_FLIP_BOTH;
-    return (hd_augment){.flip = both || o->flip == HD_TRAIN_FLIP_HORIZONTAL,
-                        .flip_vertical = both || o->flip == HD_TRAIN_FLIP_VERTICAL,
-                        .turns = turns,
-                        .crop = o->crop < 1 ? (float)o->crop : 0,
-                        .scale_low = o->scale_jitter > 0 ? (float)(1 / (1 + o->scale_jitter)) : 0,
-                        .scale_high = o->scale_jitter > 0 ? (float)(1 + o->scale_jitter) : 0,
-                        .shift = o->shift,
-                        .rotate = (float)o->rotate,
-                        .color = (float)o->color,
-                        .random_ops = o->random_augment,
-                        .magnitude = (float)(10 * o->augment_strength),
-                        .erase = (float)o->erase};
+    hd_resnet_opt n = {.stages = 4, .embedding = (width + 7) / 8, .stem_small = true};
+    static const int depths[] = {1, 2, 2, 3};
+    for (int s = 0; s < n.stages; s++)
+        n.hidden[s] = (width + (size_t)(8 >> s) - 1) / (size_t)(8 >> s), n.depths[s] = depths[s];
+    return n;
 }
 
 static hd_image_encoder_opt encoder_of(const hd_train_options *o)
 {
-    int side = o->image_size ? o->image_size : SIDE;
+    int side = o->image_size ? o->image_size : HD_CAPTION_SIDE;
     return (hd_image_encoder_opt){.kind = (hd_image_encoder_kind)o->image_encoder,
                                   .height = side,
                                   .width = side,
                                   .channels = o->channels ? o->channels : 3,
                                   .patch = o->patch_size,
                                   .stem = o->conv_stem,
+                                  .resnet = resnet_of((size_t)o->image_width),
                                   .stack = {.layers = o->encoder_layers,
                                             .heads = o->heads,
                                             .width = (size_t)o->width,
@@ -173,7 +166,7 @@ static hd_status attempt(const hd_encdec_opt *m, hd_err *err)
 hd_status hd_caption_check(const hd_train_options *o, hd_err *err)
 {
     hd_encdec_opt model;
-    hd_augment augment = hd_caption_augment(o);
+    hd_augment augment = hd_train_augment(o);
     hd_status s = hd_train_check_files(o, "a captioner learns from one file of captions", err);
     if (s) return s;
     if (o->mixup > 0 || o->cutmix > 0)

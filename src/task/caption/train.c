@@ -11,8 +11,11 @@
 #include "model/prepare.h"
 #include "nn/pixels.h"
 #include "op/replay.h"
+#include "run/pictures.h"
 #include "task/caption/training.h"
 #include "task/list.h"
+
+enum { SIDED = 10 }; /* one of so many captions that say left or right is too many to mirror pictures */
 
 /* A batch in backend memory, as long as its step. */
 typedef struct picture_batch {
@@ -262,7 +265,7 @@ static hd_status open_loaders(hd_session *s, hd_err *err)
     const hd_train_options *o = s->options;
     hd_image_loader_opt l = {.set = &t->train.set,
                              .prepare = &t->model->opt.image.prepare,
-                             .augment = &t->augment,
+                             .augment = hd_train_augments(o) ? &t->augment : NULL,
                              .seed = (uint64_t)o->seed,
                              .batch = (size_t)o->batch_size,
                              .threads = s->backend->dry ? -1 : s->hooks->threads};
@@ -273,15 +276,38 @@ static hd_status open_loaders(hd_session *s, hd_err *err)
     return hd_image_loader_new(&t->valid_loader, &l, err);
 }
 
+/* Mirrored pictures make captions wrong that say left or right. */
+static void choose_flip(hd_session *s)
+{
+    captioning *t = s->state;
+    size_t sided = hd_captions_sided(&t->train);
+    if (sided * SIDED < t->train.count) return;
+    t->augment.flip = false;
+    if (!s->backend->rank)
+        hd_log_say(&s->hooks->log, HD_INFO,
+                   "%zu of %zu captions say left or right: pictures are not flipped (--flip horizontal does)",
+                   sided, t->train.count);
+}
+
+static hd_status choose_size(hd_image_encoder_opt *to, const hd_image_set *set, const hd_train_options *o,
+                             hd_err *err)
+{
+    hd_status st = hd_train_prepare(&to->prepare, set, o, HD_CAPTION_SIDE, err);
+    to->height = to->prepare.height, to->width = to->prepare.width, to->channels = to->prepare.channels;
+    return st;
+}
+
 static hd_status open(hd_session *s, hd_err *err)
 {
     captioning *t = s->state;
     const hd_train_options *o = s->options;
     hd_encdec_opt model;
     size_t longest = (size_t)o->max_length;
-    t->augment = hd_caption_augment(o);
+    t->augment = hd_train_augment(o);
     hd_status st = hd_caption_model(&model, o, err);
     if (!st) st = hd_caption_read(&t->train, &t->valid, o, err);
+    if (!st && o->flip == HD_TRAIN_FLIP_AUTO) choose_flip(s);
+    if (!st && !hd_session_folder(s)) st = choose_size(&model.image, &t->train.set, o, err);
     if (!st) st = make_tokenizer(s, &model, err);
     if (!st) st = hd_captions_encode(&t->train, t->folder.tokenizer[0], longest, err);
     if (!st && t->valid.set.count) st = hd_captions_encode(&t->valid, t->folder.tokenizer[0], longest, err);

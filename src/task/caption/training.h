@@ -14,8 +14,8 @@
 hd_status hd_caption_check(const hd_train_options *o, hd_err *err);
 /* The model but for its vocabulary and what the pictures say. */
 hd_status hd_caption_model(hd_encdec_opt *to, const hd_train_options *o, hd_err *err);
-/* What is done to pictures in training. */
-hd_augment hd_caption_augment(const hd_train_options *o);
+
+enum { HD_CAPTION_SIDE = 64 }; /* most pixels on a side, where nothing is said */
 
 extern const hd_recipe hd_recipe_caption;
 
