@@ -144,11 +144,11 @@ static hd_status fill_shift(hd_exhibit *x, size_t positions, size_t width, size_
     turn(y, p, m, positions, width);
     const hd_exhibit_item items[] = {
         {"pe", part, "sin and cos of position / 10000^(2i / columns), in turn", HD_EXHIBIT_READ,
-         HD_EXHIBIT_CHANNELS, 0, all, width, p},
+         HD_EXHIBIT_CHANNELS, 0, all, width, p, false},
         {"M", part, "every pair of columns turned by its own angle, the same for all positions",
-         HD_EXHIBIT_CHANNELS, HD_EXHIBIT_CHANNELS, 0, width, width, m},
+         HD_EXHIBIT_CHANNELS, HD_EXHIBIT_CHANNELS, 0, width, width, m, false},
         {"pe.shifted", part, "pe M^T: each row is the one of pe that lies further on", HD_EXHIBIT_READ,
-         HD_EXHIBIT_CHANNELS, 0, positions, width, y}};
+         HD_EXHIBIT_CHANNELS, 0, positions, width, y, false}};
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < sizeof items / sizeof *items; i++) s = hd_exhibit_add(x, &items[i], err);
     return s;

@@ -6,6 +6,7 @@
 #ifndef HD_SHOW_EXHIBIT_H
 #define HD_SHOW_EXHIBIT_H
 
+#include "data/image/image.h"
 #include "model/lm/ngram.h"
 #include "show/token.h"
 #include "task/model_folder.h"
@@ -37,6 +38,7 @@ typedef struct hd_exhibit_item {
     hd_exhibit_axis down, across;
     size_t heads, rows, cols; /* heads: 0 unless it is attention scores or weights */
     const hd_real *value;     /* [heads, rows, cols] */
+    bool whole;               /* they are whole numbers */
 } hd_exhibit_item;
 
 typedef struct hd_exhibit_step { /* of decoding */
@@ -65,6 +67,7 @@ typedef struct hd_exhibit {
     size_t sources;
     hd_shown_token *read; /* [reads]: up to the step that is shown, the start token or the line's end first */
     size_t reads;
+    size_t cells[2];         /* of a picture: height and width of the grid, the last of `read`; else 0 */
     hd_shown_token before;   /* of a language model: the token for positions before the text */
     const char *translation; /* NULL of the others */
     hd_exhibit_step *step;   /* of a translator: all */
@@ -104,6 +107,9 @@ hd_status hd_exhibit_pair(hd_exhibit **out, hd_run *r, const hd_model *m, const 
    its pooler, if it has one. One with labels: the text as a whole and its labels or its number; for a tagger,
    which reads tokens separated by spaces, a label for each token. */
 hd_status hd_exhibit_text_of(hd_exhibit **out, hd_run *r, const hd_model_folder *f, hd_line text, size_t step,
+                             hd_err *err);
+/* The same of a picture and a model that reads pictures: a classifier, or an encoder alone. */
+hd_status hd_exhibit_picture(hd_exhibit **out, hd_run *r, const hd_model_folder *f, const hd_image *im,
                              hd_err *err);
 /* Sinusoidal positions of this width, the matrix that shifts all of them by so many places, and what it makes
  * of them. */

@@ -27,6 +27,7 @@ typedef struct hd_exhibiting { /* the context of the probe */
     bool encoder, decoder; /* what is kept: offers under "enc.", all others */
     bool whole;            /* the text is read at once: rows are those of all its tokens */
     hd_exhibit_step *step; /* NULL, or the step whose source token with most attention is set */
+    const hd_seg *seg;     /* of the last rows that were offered with some */
     hd_probe probe;        /* from begin to end */
     const hd_probe *before;
 } hd_exhibiting;

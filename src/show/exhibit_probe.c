@@ -171,6 +171,7 @@ static void collect(void *context, hd_run *r, const hd_offer *o)
     const char *last = hd_formula_last(o->name);
     bool weights = o->keys && !strcmp(last, "softmax") && strstr(o->name, ".cross.");
     if (o->gradient || r->err.status || !hd_count_of(o->t)) return;
+    if (o->seg && !o->keys) e->seg = o->seg;
     if (e->step && weights) look(e->step, r, o);
     if (!strcmp(last, "mean") || !strcmp(last, "inverse_sd")) return; /* they follow from the sum */
     if (hd_formula_of_encoder(o->name) ? e->encoder : e->decoder) keep(e, r, o);

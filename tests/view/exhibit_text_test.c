@@ -18,13 +18,13 @@ static const hd_real rows[] = {0.5f, -1.25f, 0.001f, -0.001f, 2, 3, 4, 5},
                      probs[] = {0.5f, 0.25f};
 
 static hd_exhibit_item items[] = {
-    {"dec.0.K", "Decoder", "x W_K", HD_EXHIBIT_READ, HD_EXHIBIT_CHANNELS, 0, 2, 4, rows},
+    {"dec.0.K", "Decoder", "x W_K", HD_EXHIBIT_READ, HD_EXHIBIT_CHANNELS, 0, 2, 4, rows, false},
     {"dec.0.cross.softmax", "Decoder, layer 1, cross-attention", "exp(score) / sum", HD_EXHIBIT_NOW,
-     HD_EXHIBIT_SOURCE, 2, 1, 3, weights},
+     HD_EXHIBIT_SOURCE, 2, 1, 3, weights, false},
     {"dec.0.masked", "Decoder, layer 1, cross-attention", NULL, HD_EXHIBIT_NOW, HD_EXHIBIT_CHANNELS, 0, 1, 3,
-     many},
-    {"logits", "Output", "y W", HD_EXHIBIT_NOW, HD_EXHIBIT_WORDS, 0, 1, 2, rows},
-    {"probs", "Output", "softmax", HD_EXHIBIT_NOW, HD_EXHIBIT_WORDS, 0, 1, 2, probs},
+     many, false},
+    {"logits", "Output", "y W", HD_EXHIBIT_NOW, HD_EXHIBIT_WORDS, 0, 1, 2, rows, false},
+    {"probs", "Output", "softmax", HD_EXHIBIT_NOW, HD_EXHIBIT_WORDS, 0, 1, 2, probs, false},
 };
 
 static hd_exhibit_choice top[] = {{{6, "dog", NULL}, 0.5, 0.5}, {{4, " ", NULL}, 0.25, -1.25}},

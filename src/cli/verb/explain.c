@@ -61,6 +61,7 @@ static const hd_example examples[] = {
     {"heed explain lm \"To be or not\" --json", "how a language model reads a prompt, for programs"},
     {"heed explain bert \"the [MASK] sat\" --head 2",
      "all layers of a BERT, up to the predictions for each mask"},
+    {"heed explain vit tiny.png", "a classifier of pictures, from the bytes to the labels"},
     {"heed explain names Nakamura", "how a character network reads a name, letter by letter"},
     {"heed explain", "the worked example: every matrix from the embeddings to the loss"},
     {"heed explain --backward --only 'dec.cross.*'",
@@ -95,6 +96,13 @@ static hd_status explain_model(call *c, hd_err *err)
     hd_command *m = &c->command;
     const char *folder = m->operands.word[0], *text = m->operands.word[1];
     hd_status s = hd_model_folder_open(&m->model, folder, NULL, m->machine.backend, HD_WEIGHTS_BEST, err);
+    if (!s && m->model.pictures) {
+        hd_image im = {0};
+        s = hd_image_read(&im, text, err);
+        if (!s) s = hd_exhibit_picture(&c->made, &m->machine.run, &m->model, &im, err);
+        hd_image_release(&im);
+        return s;
+    }
     return s ? s
              : hd_exhibit_text_of(&c->made, &m->machine.run, &m->model, (hd_line){text, strlen(text)},
                                   c->step, err);
@@ -252,7 +260,8 @@ const hd_usage hd_verb_explain = {
         "each " HD_MASK_TEXT
         ". With a classifier: every layer, the vector of the text and its labels; a model of pairs takes two "
         "texts separated by a tab. With a tagger and tokens separated by spaces: every layer, and the labels "
-        "of each token. Every item has a name, a shape and the formula that computes it.\n"
+        "of each token. With a classifier of pictures and a picture: the same, its cells in place of tokens. "
+        "Every item has a name, a shape and the formula that computes it.\n"
         "Without a model: a worked example, one step of a small encoder-decoder Transformer (one layer, one "
         "head, six channels). Its weights are fixed, so the numbers are the same on every machine.",
     .options = options,

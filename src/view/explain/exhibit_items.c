@@ -85,6 +85,16 @@ static double value_at(const sight *s, size_t i, size_t j)
     return sum / (double)t->heads;
 }
 
+/* With the digits that are asked for; a whole number has none. */
+static const char *number_at(const hd_exhibit_page *g, const sight *s, size_t i, size_t j,
+                             char buf[HD_EXHIBIT_NUMBER])
+{
+    double v = value_at(s, i, j);
+    if (!s->of->whole) return hd_exhibit_number(g, v, buf);
+    snprintf(buf, HD_EXHIBIT_NUMBER, "%.0f", v);
+    return buf;
+}
+
 static void put_title(hd_exhibit_page *g, const sight *s)
 {
     const hd_exhibit_item *t = s->of;
@@ -125,8 +135,7 @@ static grid grid_of(const hd_exhibit_page *g, const sight *s)
     for (size_t i = 0; i < t->rows; i++) {
         const char *token = token_at(g, t->down, i);
         if (token) hd_text_pen_widen(&d.label, hd_exhibit_label(g, token, HD_EXHIBIT_LABEL, name));
-        for (size_t j = 0; j < d.cols; j++)
-            hd_text_pen_widen(&d.cell, hd_exhibit_number(g, value_at(s, i, j), buf));
+        for (size_t j = 0; j < d.cols; j++) hd_text_pen_widen(&d.cell, number_at(g, s, i, j, buf));
     }
     for (size_t j = 0; j < d.cols; j++) {
         const char *token = token_at(g, t->across, j);
@@ -172,8 +181,7 @@ static void put_rows(hd_exhibit_page *g, const sight *s)
             hd_text_pen_put_at(p, HD_EXHIBIT_INDENT, HD_INK_DIM,
                                hd_exhibit_label(g, token, HD_EXHIBIT_LABEL, name));
         for (size_t j = 0; j < d.cols; j++)
-            hd_text_pen_put_to(p, column_end(&d, j), HD_INK_PLAIN,
-                               hd_exhibit_number(g, value_at(s, i, j), buf));
+            hd_text_pen_put_to(p, column_end(&d, j), HD_INK_PLAIN, number_at(g, s, i, j, buf));
         if (d.cols < s->cols) {
             snprintf(buf, sizeof buf, "%s %zu more", p->utf8 ? "…" : "...", s->cols - d.cols);
             hd_text_pen_put_at(p, p->at + 1, HD_INK_DIM, buf);

@@ -160,6 +160,7 @@ hd_status hd_exhibit_json(hd_text *to, const hd_exhibit *x, const char *only, hd
     json_t *all = json_object();
     hd_json_set(all, "model", hd_json_string(x->model));
     hd_json_set(all, "tokens", tokens(x));
+    if (x->cells[0]) hd_json_set(all, "grid", json_pack("[ii]", (int)x->cells[0], (int)x->cells[1]));
     if (x->translation) hd_json_set(all, "translation", hd_json_string(x->translation));
     if (x->steps) hd_json_set(all, "steps", steps(x));
     if (x->shown) hd_json_set(all, "step", json_integer((json_int_t)x->shown));

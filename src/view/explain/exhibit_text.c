@@ -148,6 +148,16 @@ static void put_beginning(hd_exhibit_page *g)
     const hd_exhibit *x = g->of;
     hd_text_pen *p = &g->pen;
     char line[96];
+    if (x->cells[0]) {
+        size_t before = x->reads - x->cells[0] * x->cells[1];
+        snprintf(line, sizeof line, "%zu x %zu cells, named by row and column%s", x->cells[0], x->cells[1],
+                 before > 1 ? ", and two tokens before them."
+                 : before   ? ", and a token before them."
+                            : ".");
+        hd_text_pen_heading(p, "", "Picture");
+        hd_text_pen_paragraph(p, line);
+        return;
+    }
     hd_text_pen_heading(p, "", beginnings[x->kind]);
     put_tokens(g, x->source ? x->source : x->read, x->source ? x->sources : x->reads);
     if (hd_exhibit_has_unknown(x)) {
