@@ -121,8 +121,8 @@ static const hd_setting vit_lite[] = {
     {"weight-decay", "0.1"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"}, {"label-smoothing", "0.1"},
     {"flip", "horizontal"}, {"shift", "2"}, {0}};
 static const hd_setting vit_tiny[] = {
-    {"conv-stem", "2"}, {"layers", "2"}, {"width", "64"}, {"ffn-size", "128"}, {"drop-path", "0"},
-    {"batch-size", "64"}, {"warmup", "100"}, {"steps", "600"}, {0}};
+    {"image-size", "32"}, {"layers", "2"}, {"width", "64"}, {"ffn-size", "128"}, {"drop-path", "0"},
+    {"batch-size", "64"}, {"warmup", "100"}, {"steps", "800"}, {0}};
 static const hd_setting vit_b16[] = {
     {"conv-stem", "0"}, {"patch-size", "16"}, {"image-size", "224"}, {"layers", "12"}, {"width", "768"},
     {"ffn-size", "3072"}, {"heads", "12"}, {"batch-size", "1024"}, {"micro-batches", "8"}, {"lr", "0.001"},

@@ -33,6 +33,7 @@ typedef struct hd_outcome {
     double seconds; /* of this sitting */
     hd_figure figure[HD_FIGURES]; /* of the published model on what was held back */
     size_t judged;                /* labels or tokens there; 0: nothing was */
+    const char *with;             /* how its verb uses this model; NULL: as the task says */
 } hd_outcome;
 
 /* Functions get the session; what a task keeps is in its state, `size` bytes that are 0 before open. */

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "nn/pixels.h"
+#include "task/label/labeler.h"
 
 #define X(NAME, name, text, reduction) reduction,
 static const hd_reduction reductions[HD_POOLINGS] = {HD_POOLING_LIST(X)};
@@ -32,6 +34,10 @@ static hd_embed_opt settle(const hd_model_folder *m, const hd_embed_opt *asked)
     hd_embed_opt o = *asked;
     if (o.pool != HD_POOLING_AUTO) return o;
     bool sentences = m->pool != HD_POOLING_AUTO;
+    if (m->pictures && hd_labeler_kind(m) && hd_model_folder_classifier(m)->opt.pool == HD_POOL_first) {
+        o.pool = HD_POOLING_FIRST; /* the class token */
+        return o;
+    }
     o.pool = sentences ? m->pool : HD_POOLING_MEAN;
     o.normalize |= sentences && m->normalize;
     return o;
@@ -217,6 +223,42 @@ hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_model_folder *m
     if (!s) qsort(j.at, j.count, sizeof *j.at, by_length);
     if (!s) s = embed_all(&j, err);
     hd_mem_free(j.at);
+    if (s) hd_embeddings_release(out);
+    return s;
+}
+
+/* -- pictures -- */
+
+static hd_status embed_picture(job *j, const hd_image *read, const hd_image_prepare *p, hd_err *err)
+{
+    hd_run *r = j->r;
+    const hd_model *m = &j->body;
+    hd_pixels pixels;
+    hd_run_begin(r, HD_INFERENCE);
+    hd_pixels_send_images(r, &pixels, &read, 1, p);
+    int layers = j->opt.layer ? j->opt.layer : m->type->sizes(m->self).layers;
+    hd_rows x =
+        r->err.status ? (hd_rows){0} : m->type->rows(r, m->self, layers, &(hd_items){.pixels = &pixels});
+    hd_tensor *y = x.t ? pooled(j, x) : NULL;
+    hd_real *all = y ? hd_host_take(r, hd_count_of(y) * sizeof *all) : NULL;
+    if (all) hd_read_output(r, y, all);
+    hd_status s = hd_run_status(r, err);
+    const sentence one = {.size = s ? 0 : hd_rows_of(x.t)};
+    return s ? s : hand_out(j, &one, 1, all, err);
+}
+
+hd_status hd_embed_picture(hd_embeddings *out, hd_run *r, const hd_model_folder *m, const hd_image *picture,
+                           const hd_embed_opt *opt, hd_err *err)
+{
+    job j = {.r = r, .by = m, .body = hd_model_body(&m->model), .opt = settle(m, opt), .out = out};
+    const hd_image_prepare *p = j.body.type->sizes(j.body.self).image;
+    hd_image read = {0};
+    *out = (hd_embeddings){.count = 1, .width = j.body.type->width(j.body.self, opt->layer)};
+    hd_arena_init(&out->memory, hd_allocator_host, 1 << 16);
+    hd_status s = (out->of = hd_arena_array(&out->memory, 1, sizeof *out->of, err)) ? HD_OK : HD_ENOMEM;
+    if (!s) s = hd_image_prepared(&read, picture, p, err);
+    if (!s) s = embed_picture(&j, &read, p, err);
+    hd_image_release(&read);
     if (s) hd_embeddings_release(out);
     return s;
 }

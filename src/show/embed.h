@@ -11,6 +11,7 @@
 #define HD_SHOW_EMBED_H
 
 #include "base/arena.h"
+#include "data/image/image.h"
 #include "task/model_folder.h"
 
 typedef struct hd_embed_opt {
@@ -48,6 +49,9 @@ hd_status hd_embed_check(const hd_model_folder *m, const hd_embed_opt *opt, hd_e
    only if memory runs out or the like. */
 hd_status hd_embed_lines(hd_embeddings *out, hd_run *r, const hd_model_folder *m, const hd_line *line,
                          size_t count, const hd_embed_opt *opt, hd_err *err);
+/* The same of one picture, as it was decoded; its rows have no ids. */
+hd_status hd_embed_picture(hd_embeddings *out, hd_run *r, const hd_model_folder *m, const hd_image *picture,
+                           const hd_embed_opt *opt, hd_err *err);
 void hd_embeddings_release(hd_embeddings *e); /* accepts {0} */
 
 #endif

@@ -100,7 +100,7 @@ static void end(hd_command *c, const hd_train_options *o, const hd_task *task, c
         hd_log_say(&c->log, HD_INFO, "continue with: heed train --resume --out %s", o->out);
     else
         hd_log_say(&c->log, HD_INFO, "the model is in %s: heed %s %s %s", o->out,
-                   hd_task_folders[o->task].verb, o->out, task->with);
+                   hd_task_folders[o->task].verb, o->out, out->with ? out->with : task->with);
     if (stopped) c->exit = hd_signals_status();
 }
 

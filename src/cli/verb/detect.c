@@ -235,6 +235,7 @@ const hd_usage hd_verb_detect = {
     .size = sizeof(detect_options),
     .examples = examples,
     .opens = HD_OPENS_MODEL,
+    .pictures = true,
     .task = "detect",
     .call = sizeof(call),
     .check = check,

@@ -57,6 +57,7 @@ static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
     hd_labeling *l = s->state;
     hd_model_folder published = {0};
     hd_judged j = {0};
+    if (l->folder.pictures) out->with = "PICTURE...";
     if (!l->valid.count) return HD_OK;
     hd_status st = hd_model_folder_open(&published, s->options->out, hd_train_tasks[s->options->task],
                                         s->backend, HD_WEIGHTS_BEST, err);

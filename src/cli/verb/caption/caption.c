@@ -243,6 +243,7 @@ const hd_usage hd_verb_caption = {
     .size = sizeof(hd_caption_options),
     .examples = examples,
     .opens = HD_OPENS_MODEL,
+    .pictures = true,
     .task = "caption",
     .call = sizeof(call),
     .check = check,

@@ -25,6 +25,10 @@ static hd_status measure(row *w, hd_run *r, const char *table, hd_err *err)
     hd_judged found = {0};
     hd_status s = hd_model_folder_open(&f, w->folder, "classify", r->backend, HD_WEIGHTS_BEST, err);
     if (s) return s;
+    if (f.pictures) {
+        hd_model_folder_release(&f);
+        return hd_err_set(err, HD_EARG, "%s reads pictures, not texts", w->folder);
+    }
     hd_body_text(&hd_model_folder_classifier(&f)->opt.body, w->body);
     w->parameters = hd_params_size(f.model.params);
     w->kind = hd_labeler_kind(&f);

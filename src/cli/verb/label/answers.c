@@ -27,7 +27,7 @@ static void put_number(hd_text *to, bool json, double number)
 }
 
 /* Where nothing is said, JSON has all labels of a model that may give any number of them. */
-static void put_labels(hd_text *to, const hd_command *c, const hd_real *answer)
+void hd_labels_put_likely(hd_text *to, const hd_command *c, const hd_real *answer)
 {
     const hd_labels_options *o = c->options;
     const hd_label_kind *kind = hd_labeler_kind(&c->model);
@@ -75,7 +75,7 @@ static void put_item(hd_text *to, const hd_command *c, const hd_labeled *items, 
     if (numbers && (json || !empty))
         put_number(to, json, empty ? (double)NAN : (double)answer[i]);
     else if (!empty)
-        put_labels(to, c, answer + i * hd_model_folder_classifier(&c->model)->opt.classes);
+        hd_labels_put_likely(to, c, answer + i * hd_model_folder_classifier(&c->model)->opt.classes);
     if (json && !numbers) hd_member_end(to, ']');
     hd_text_put(to, json ? "}\n" : "\n");
 }

@@ -1,5 +1,7 @@
-/* heed classify: a label for every line. */
+/* heed classify: a label for every line, or for every picture. */
 #include "cli/verb/label/labels.h"
+
+static const char *const invalid[] = {"error", "skip", NULL};
 
 static const hd_option options[] = {
     {"top", 0, "K", NULL,
@@ -14,6 +16,12 @@ static const hd_option options[] = {
      "the input is labeled: show the confusion matrix, accuracy, F1 and Matthews correlation; of any number "
      "of labels F1, exact match and average precision, of numbers Pearson and Spearman correlation",
      HD_FLAG_INTO(hd_labels_options, confusion)},
+    {"on-invalid", 0, "WHAT", "error",
+     "pictures that cannot be read: error (each is said, and the exit status is 1) or skip (it is not); of "
+     "--confusion: skip leaves them out",
+     HD_CHOICE_INTO(hd_labels_options, on_invalid, invalid)},
+    {"images", 0, "FOLDER", NULL, "of --confusion with a list: the folder of its pictures, if not its own",
+     HD_FILE_INTO(hd_labels_options, images)},
     {"dir", .gone = "give the folder after MODEL"},
     HD_LABELS_ROWS,
     HD_ATTENDING_FILE,
@@ -28,6 +36,10 @@ static const hd_example examples[] = {
     {"heed classify model --confusion model/train/held-out.tsv", "how good it is on the held-out items"},
     {"heed classify model --confusion names/ --plot confusion.svg",
      "the same for a folder with a file for each class, and as a picture"},
+    {"heed classify vit a.png b.jpg --top 5", "the five most likely labels of each picture"},
+    {"heed classify vit --confusion photos/ --plot confusion.svg",
+     "how good it is on a folder with a subfolder of pictures for each class"},
+    {"heed classify vit a.png --attention out.html", "where in the picture it looks"},
     {"heed classify tuned texts.txt --attention out.html", "what each token of a text attends to"},
     {NULL, NULL},
 };
@@ -40,15 +52,19 @@ const hd_usage hd_verb_classify = {
         "labels (heed train --task multilabel) writes all that are likely, one of numbers (regress) a "
         "number. A model of text pairs reads two texts separated by a tab. An empty line "
         "gives an empty line. " HD_INPUT_FILES " " HD_INPUT_ABOUT "\n"
+        "A model that reads pictures answers each FILE, PNG or JPEG: its name, a tab, the label, a tab and "
+        "the probability.\n"
         "With --confusion FILE has labels, a table as for heed train or a folder with a file for each class, "
         "and the output says how well the model predicts them: a row for each label, with a count for "
-        "every label that was predicted instead.\n"
+        "every label that was predicted instead. Labeled pictures are a folder with a subfolder for each "
+        "class, a list with lines FILE<tab>LABEL, or an IDX file of pictures and one of labels.\n"
         "--attention shows what the tokens of each line attend to, in a classifier fine-tuned from a bert "
-        "or gpt.",
+        "or gpt, and where in a picture a vit looks.",
     .options = options,
     .size = sizeof(hd_labels_options),
     .examples = examples,
     .opens = HD_OPENS_MODEL,
+    .pictures = true,
     .task = "classify",
     .check = hd_labels_check,
     .run = hd_labels_run,

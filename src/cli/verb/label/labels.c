@@ -66,14 +66,17 @@ static hd_status evaluate(hd_command *c, hd_err *err)
 {
     const hd_label_kind *kind = hd_labeler_kind(&c->model);
     const char *path = hd_input_files(c, 1).word[0];
+    const bool pictures = c->model.pictures;
     hd_judged found = {0};
     if (kind->top != 1 && c->usual->plot)
         return hd_err_set(err, HD_EARG, "the model predicts %s: --plot is for one label of each text",
                           kind->predicts);
-    hd_input_await(c, path,
-                   kind->each ? "lines TOKEN<tab>LABEL, an empty line between sentences"
-                              : "a table with labels");
-    hd_status s = hd_labeler_judge_file(&found, &c->machine.run, &c->model, path, err);
+    if (!pictures)
+        hd_input_await(c, path,
+                       kind->each ? "lines TOKEN<tab>LABEL, an empty line between sentences"
+                                  : "a table with labels");
+    hd_status s = pictures ? hd_labels_judge_pictures(&found, c, err)
+                           : hd_labeler_judge_file(&found, &c->machine.run, &c->model, path, err);
     if (!s)
         s = found.confusion.classes ? show_confusion(c, &found.confusion, err) : show_figures(c, &found, err);
     hd_confusion_release(&found.confusion);
@@ -168,7 +171,7 @@ hd_status hd_labels_check(hd_command *c, hd_err *err)
                                                            : NULL;
     if (!evaluates(c)) return HD_OK;
     if (shows) return hd_err_set(err, HD_EARG, "--%s and --confusion exclude each other", shows);
-    if (c->operands.count <= 2) return HD_OK;
+    if (c->operands.count <= 2 || (c->operands.count == 3 && hd_is_idx(c->operands.word[1]))) return HD_OK;
     return hd_err_set(err, HD_EARG, "--confusion reads one file: '%s' is one too many", c->operands.word[2]);
 }
 
@@ -177,6 +180,7 @@ hd_status hd_labels_run(hd_command *c, hd_err *err)
     const bool each = hd_labeler_kind(&c->model)->each;
     hd_status s = open_attending(c, err);
     if (s || evaluates(c)) return s ? s : evaluate(c, err);
+    if (c->model.pictures) return hd_labels_answer_pictures(c, err);
     return hd_input_each(c, each ? "a sentence to tag" : "a line to classify", "answered", CHUNK, answer,
                          err);
 }

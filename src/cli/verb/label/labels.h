@@ -12,6 +12,8 @@ typedef struct hd_labels_options {
     bool confusion;
     int top;
     double threshold;
+    int on_invalid; /* error or skip */
+    const char *images;
 } hd_labels_options;
 
 #define HD_LABELS_JSON "write a JSON object for each line, or one for --confusion"
@@ -26,5 +28,15 @@ hd_verb_fn hd_labels_run;
 /* Writes the answer to item i of them; answer: those of all. */
 void hd_labels_put(hd_text *to, const hd_command *c, const hd_labeled *items, size_t i,
                    const hd_real *answer);
+
+/* The labels that are asked for, the most likely first; answer: of one item. */
+void hd_labels_put_likely(hd_text *to, const hd_command *c, const hd_real *answer);
+
+/* -- pictures -- */
+
+/* Answers the files behind the model, which are pictures. */
+hd_verb_fn hd_labels_answer_pictures;
+/* Judges the model by labeled pictures there. */
+hd_status hd_labels_judge_pictures(hd_judged *out, hd_command *c, hd_err *err);
 
 #endif

@@ -1,10 +1,10 @@
 /* heed embed: lines in, vectors out, in order; and what there is to say of single words: neighbors in the
    table of token vectors, and how alike one word is to itself in several sentences. */
+#include "cli/verb/embed/embed.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "cli/frame/verb.h"
-#include "show/embed.h"
 #include "show/words.h"
 #include "task/masked/masked.h"
 #include "view/similarity.h"
@@ -86,7 +86,7 @@ static const char *why_not(const call *c, size_t i, const hd_embedded *e)
     return c->from[i].why ? c->from[i].why : e->status ? e->why : NULL;
 }
 
-static void put_numbers(hd_text *to, const hd_real *v, size_t width, const char *between)
+void hd_embed_put_numbers(hd_text *to, const hd_real *v, size_t width, const char *between)
 {
     for (size_t i = 0; i < width; i++) {
         if (i) hd_text_put(to, between);
@@ -120,7 +120,7 @@ static void put_object(hd_text *to, const call *c, size_t line, const hd_embedde
     }
     for (size_t i = 0; i < e->vectors; i++) {
         hd_member_begin(to, all ? NULL : "vector", '[');
-        put_numbers(to, e->vector + i * width, width, ", ");
+        hd_embed_put_numbers(to, e->vector + i * width, width, ", ");
         hd_member_end(to, ']');
     }
     if (!all && !e->vectors) hd_member_text(to, "vector", NULL);
@@ -130,7 +130,7 @@ static void put_object(hd_text *to, const call *c, size_t line, const hd_embedde
 static void put_lines(hd_text *to, const call *c, const hd_embedded *e, size_t width)
 {
     for (size_t i = 0; i < e->vectors; i++) {
-        put_numbers(to, e->vector + i * width, width, " ");
+        hd_embed_put_numbers(to, e->vector + i * width, width, " ");
         hd_text_put(to, "\n");
     }
     if (!e->vectors || c->opt.pool == HD_POOLING_NONE) hd_text_put(to, "\n");
@@ -278,13 +278,26 @@ static hd_status open_attending(hd_command *c, const struct embed *o, hd_err *er
     return hd_attending_open(c, &attending, err);
 }
 
+/* Words and lengths are of texts. */
+static hd_status check_pictures(const call *c, hd_err *err)
+{
+    static const char *const of_texts[] = {"similar", "nearest", "analogy", "long", "attention", NULL};
+    for (const char *const *name = of_texts; *name; name++)
+        if (hd_command_given(&c->command, *name))
+            return hd_err_set(err, HD_EARG, "--%s is for texts: the model reads pictures", *name);
+    return HD_OK;
+}
+
 static hd_status run(hd_command *command, hd_err *err)
 {
     call *c = (call *)command;
-    hd_status s = hd_embed_check(&command->model, &c->opt, err);
+    const bool pictures = command->model.pictures;
+    hd_status s = pictures ? check_pictures(c, err) : HD_OK;
+    if (!s) s = hd_embed_check(&command->model, &c->opt, err);
     command->misused = s == HD_ELIMIT; /* a layer that it does not have */
-    if (!s) s = open_attending(command, c->o, err);
+    if (!s && !pictures) s = open_attending(command, c->o, err);
     if (s) return s;
+    if (pictures) return hd_embed_answer_pictures(command, &c->opt, err);
     return c->terms.count ? find_neighbors(c, err) : read_lines(c, err);
 }
 
@@ -345,7 +358,8 @@ const hd_usage hd_verb_embed = {
         "of a translator's encoder, for each token and the end of the line; those of the last layer of a "
         "language model (rnn, gru, lstm, gpt), for each token; those of a masked language model (bert) or of "
         "a classifier's encoder, for the start token, each token and the end token; those of a tagger, for "
-        "each token. Other models have no hidden states. " HD_INPUT_FILES "\n"
+        "each token. Other models have no hidden states. A model that reads pictures turns each FILE, PNG or "
+        "JPEG, into a vector. " HD_INPUT_FILES "\n"
         "The output has one line for each input line, with --pool none one for each token and an empty line "
         "after each input line. An empty line has no vector and gives an empty line. " HD_INPUT_ABOUT "\n"
         "--layer takes the rows of an earlier layer, in a pre-norm model before the final norm; 0 is the "
@@ -363,6 +377,7 @@ const hd_usage hd_verb_embed = {
     .size = sizeof(struct embed),
     .examples = examples,
     .opens = HD_OPENS_MODEL,
+    .pictures = true,
     .call = sizeof(call),
     .check = check,
     .run = run,
