@@ -175,7 +175,7 @@ static hd_status derive_pictures(const hd_option_set *set, hd_err *err)
     const hd_train_options *o = set->into;
     hd_status s = HD_OK;
     if (!o->valid.count) s = hd_recipe_follow(set, "valid-fraction", 0.05, err);
-    if (s || o->from || o->epochs || o->steps || o->minutes > 0) return s;
+    if (s || o->from || o->epochs || o->steps) return s;
     s = hd_recipe_follow(set, "steps", on_card(o) ? CARD_STEPS : CORE_STEPS, err);
     return s ? s : hd_recipe_follow(set, "epochs", MOST_EPOCHS, err);
 }
