@@ -272,7 +272,7 @@ static size_t trained(const hd_params *p)
 {
     size_t n = 0;
     for (size_t i = 0; i < p->count; i++)
-        if (p->list[i]->name && !p->list[i]->alias && p->list[i]->t.wants_grad)
+        if (p->list[i]->name && !p->list[i]->alias && (p->list[i]->t.wants_grad || p->list[i]->moving))
             n += hd_count_of(&p->list[i]->t);
     return n;
 }

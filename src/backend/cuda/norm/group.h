@@ -40,6 +40,30 @@ DEVICE bool group_owns(const group_walk &w, int r)
     return !w.item || w.item[r] >= 0;
 }
 
+/* Numbers of a row as they lie in memory: loads of several rows are under way before the first is used. */
+template <class T> struct held {
+    raw8<T> q;
+};
+template <> struct held<either> {
+    float q;
+};
+template <class T> DEVICE void hold(held<T> *to, const mat &m, int r, int c)
+{
+    if constexpr (step_of<T>::W == 1)
+        to->q = mat_get(m, (size_t)r, c);
+    else
+        load_raw<T>(&to->q, m, (size_t)r, c);
+}
+template <class T> DEVICE void unhold(float *v, const held<T> &from)
+{
+    if constexpr (step_of<T>::W == 1)
+        v[0] = from.q;
+    else
+        load8(v, (const T *)&from.q);
+}
+
+enum { GROUP_AHEAD = 4 }; /* rows that a thread loads together */
+
 DEVICE size_t group_part(const group_walk &w)
 {
     return (size_t)blockIdx.z * w.chunks + blockIdx.y;
@@ -50,6 +74,20 @@ DEVICE double warp_add(double x)
 #pragma unroll
     for (int d = 16; d; d >>= 1) x += __shfl_xor_sync(FULL_WARP, x, d);
     return x;
+}
+
+/* Sets of items do not reach rows of none: they get zeros here. z may be absent. */
+template <class T> static __global__ void group_clear_kernel(const int32_t *item, mat y, mat z)
+{
+    const int W = step_of<T>::W;
+    span s;
+    if (!span_of<T>(&s, y.rows, y.cols) || item[s.row] >= 0) return;
+    const float none[W] = {};
+    LANE_STEPS(T, c, s)
+    {
+        put<T>(y, s.row, c, none);
+        if (z.p) put<T>(z, s.row, c, none);
+    }
 }
 
 /* -- host side -- */

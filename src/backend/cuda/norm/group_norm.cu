@@ -3,17 +3,23 @@
 #include "backend/cuda/function.h"
 #include "backend/cuda/norm/group.h"
 
-typedef struct moments {
-    double count, mean, squares; /* squares: around the mean */
-} moments;
-
-DEVICE void add_moments(moments *m, double count, double mean, double squares)
+/* The mean of the threads that share a column, and the squares around it: thread s * lanes + of. */
+DEVICE void join(float *to, const group_walk &w, const float *mean, const float *square, const int *count,
+                 int of, int slots, int W)
 {
-    if (count <= 0) return;
-    double all = m->count + count, d = mean - m->mean;
-    m->mean += d * count / all;
-    m->squares += squares + d * d * m->count * count / all;
-    m->count = all;
+    float base = 0, sum = 0, all = 0;
+    for (int s = slots - 1; s >= 0; s--)
+        if (count[s * w.lanes + of / W]) base = mean[s * w.lanes * W + of];
+    for (int s = 0; s < slots; s++) {
+        float n = (float)count[s * w.lanes + of / W];
+        all += n, sum += n * (mean[s * w.lanes * W + of] - base);
+    }
+    float middle = all > 0 ? base + sum / all : 0, squares = 0;
+    for (int s = 0; s < slots; s++) {
+        float d = mean[s * w.lanes * W + of] - middle;
+        squares += square[s * w.lanes * W + of] + (float)count[s * w.lanes + of / W] * d * d;
+    }
+    to[0] = middle, to[w.cols] = squares;
 }
 
 /* Sums around the first number that the thread meets: it lies among the others, so nothing is lost. */
@@ -25,18 +31,27 @@ template <class T> __global__ void __launch_bounds__(WALK_THREADS) moments_kerne
     group_place p = group_place_of<T>(w);
     float first[W] = {}, s1[W] = {}, s2[W] = {};
     int count = 0;
-#pragma unroll 4
-    for (int r = p.row; r < p.till; r += p.step) {
-        if (!group_owns(w, r)) continue;
-        float v[W];
-        get<T>(v, x, (size_t)r, p.c);
+    for (int r = p.row; r < p.till; r += GROUP_AHEAD * p.step) {
+        held<T> h[GROUP_AHEAD];
+        bool has[GROUP_AHEAD];
 #pragma unroll
-        for (int i = 0; i < W; i++) {
-            first[i] = count ? first[i] : v[i];
-            float d = v[i] - first[i];
-            s1[i] += d, s2[i] += d * d;
+        for (int j = 0; j < GROUP_AHEAD; j++) {
+            has[j] = r + j * p.step < p.till && group_owns(w, r + j * p.step);
+            if (has[j]) hold<T>(&h[j], x, r + j * p.step, p.c);
         }
-        count++;
+#pragma unroll
+        for (int j = 0; j < GROUP_AHEAD; j++) {
+            if (!has[j]) continue;
+            float v[W];
+            unhold<T>(v, h[j]);
+#pragma unroll
+            for (int i = 0; i < W; i++) {
+                first[i] = count ? first[i] : v[i];
+                float d = v[i] - first[i];
+                s1[i] += d, s2[i] += d * d;
+            }
+            count++;
+        }
     }
     float by = count ? 1.0f / (float)count : 0;
 #pragma unroll
@@ -46,18 +61,14 @@ template <class T> __global__ void __launch_bounds__(WALK_THREADS) moments_kerne
     }
     counts[threadIdx.x] = count;
     __syncthreads();
-    for (int k = threadIdx.x; k < w.lanes * W;
-         k += WALK_THREADS) { /* a column: its threads one after the other */
+    for (int k = threadIdx.x; k < w.lanes * W; k += WALK_THREADS) {
         int c = blockIdx.x * w.lanes * W + k;
         if (c >= w.cols) break;
-        moments m = {};
-        for (int s = 0; s < p.slots; s++) {
-            int t = s * w.lanes + k / W; /* slots follow each other by the lanes of a row */
-            add_moments(&m, counts[t], means[t * W + k % W], squares[t * W + k % W]);
-        }
-        float *part = w.part + group_part(w) * 2 * w.cols;
-        part[c] = (float)m.mean, part[w.cols + c] = (float)m.squares;
-        if (!c) w.count[group_part(w)] = (int)m.count;
+        join(w.part + group_part(w) * 2 * w.cols + c, w, means, squares, counts, k, p.slots, W);
+        if (c) continue;
+        int all = 0;
+        for (int s = 0; s < p.slots; s++) all += counts[s * w.lanes];
+        w.count[group_part(w)] = all;
     }
 }
 
@@ -68,40 +79,38 @@ typedef struct stat_of {
     float eps, momentum;
 } stat_of;
 
-DEVICE moments shuffled(const moments &m, int d)
-{
-    return {__shfl_xor_sync(FULL_WARP, m.count, d), __shfl_xor_sync(FULL_WARP, m.mean, d),
-            __shfl_xor_sync(FULL_WARP, m.squares, d)};
-}
-
-/* A warp to a group of a set. The lower lane's part always comes first, so both of a pair get the same. */
+/* A warp to a group of a set: the mean of all chunks and columns, then the squares around it. */
 static __global__ void stat_kernel(group_walk w, stat_of k)
 {
     int lane = threadIdx.x % 32, unit = blockIdx.x * WALK_WARPS + threadIdx.x / 32;
     if (unit >= w.sets * w.groups) return;
-    int set = unit / w.groups, width = w.cols / w.groups, first = unit % w.groups * width;
-    moments m = {};
-    if (k.given) m = {1, k.mean[first], k.variance[first]};
-    for (int i = lane; !k.given && i < w.chunks * width; i += 32) {
-        size_t part = (size_t)set * w.chunks + i / width;
-        const float *at = w.part + part * 2 * w.cols + first + i % width;
-        add_moments(&m, w.count[part], at[0], at[w.cols]);
+    int set = unit / w.groups, width = w.cols / w.groups, first = unit % w.groups * width,
+        parts = k.given ? 0 : w.chunks * width;
+    const float *part = w.part + (size_t)set * w.chunks * 2 * w.cols + first;
+    const int *count = w.count + (size_t)set * w.chunks;
+    double base = k.given ? 0 : part[0], all = 0, sum = 0, squares = 0;
+    for (int i = lane; i < parts; i += 32) {
+        double n = count[i / width];
+        all += n, sum += n * (part[i / width * 2 * (size_t)w.cols + i % width] - base);
     }
-    for (int d = 1; !k.given && d < 32; d *= 2) {
-        moments other = shuffled(m, d), low = lane & d ? other : m, high = lane & d ? m : other;
-        m = low;
-        add_moments(&m, high.count, high.mean, high.squares);
+    all = warp_add(all), sum = warp_add(sum);
+    double mean = k.given ? k.mean[first] : all > 0 ? base + sum / all : 0;
+    for (int i = lane; i < parts; i += 32) {
+        const float *at = part + i / width * 2 * (size_t)w.cols + i % width;
+        double d = at[0] - mean, n = count[i / width];
+        if (n > 0) squares += at[w.cols] + n * d * d;
     }
-    double variance = m.count > 0 ? m.squares / m.count : 0;
+    squares = warp_add(squares);
+    double variance = k.given ? k.variance[first] : all > 0 ? squares / all : 0;
     float inverse = (float)(1 / sqrt(variance + (double)k.eps));
     for (int c = first + lane; c < first + width; c += 32) {
-        k.stat[2 * set * k.stride + c] = (float)m.mean;
+        k.stat[2 * set * k.stride + c] = (float)mean;
         k.stat[(2 * set + 1) * k.stride + c] = inverse;
     }
-    if (k.given || !k.mean || lane || m.count <= 0) return;
-    double sample = m.squares / (m.count > 1 ? m.count - 1 : 1), keep = 1 - (double)k.momentum;
-    if (!isfinite(m.mean) || !isfinite(sample)) return;
-    k.mean[first] = (float)(keep * k.mean[first] + (double)k.momentum * m.mean);
+    if (k.given || !k.mean || lane || all <= 0) return;
+    double sample = squares / (all > 1 ? all - 1 : 1), keep = 1 - (double)k.momentum;
+    if (!isfinite(mean) || !isfinite(sample)) return;
+    k.mean[first] = (float)(keep * k.mean[first] + (double)k.momentum * mean);
     k.variance[first] = (float)(keep * k.variance[first] + (double)k.momentum * sample);
 }
 
@@ -124,32 +133,31 @@ template <class T> __global__ void __launch_bounds__(WALK_THREADS) apply_kernel(
         mean[i] = stat[0], by[i] = stat[k.stride] * (k.gain ? k.gain[c] : 1),
         bias[i] = k.bias ? k.bias[c] : 0;
     }
-#pragma unroll 4
-    for (int r = p.row; r < p.till; r += p.step) {
-        float v[W] = {}, u[W];
-        if (group_owns(w, r)) {
-            get<T>(v, k.x, (size_t)r, p.c);
-            if (k.add.p) get<T>(u, k.add, (size_t)r, p.c);
+    for (int r = p.row; r < p.till; r += GROUP_AHEAD * p.step) {
+        held<T> h[GROUP_AHEAD], more[GROUP_AHEAD];
+        bool has[GROUP_AHEAD];
 #pragma unroll
-            for (int i = 0; i < W; i++) v[i] = (v[i] - mean[i]) * by[i] + bias[i] + (k.add.p ? u[i] : 0);
+        for (int j = 0; j < GROUP_AHEAD; j++) {
+            int at = r + j * p.step;
+            has[j] = at < p.till && group_owns(w, at);
+            if (has[j]) hold<T>(&h[j], k.x, at, p.c);
+            if (has[j] && k.add.p) hold<T>(&more[j], k.add, at, p.c);
         }
-        if (k.before.p) put<T>(k.before, (size_t)r, p.c, v);
-        if (group_owns(w, r)) unary_values<W>(v, k.act);
-        put<T>(k.y, (size_t)r, p.c, v);
-    }
-}
-
-/* Sets of items do not reach rows of none. */
-template <class T> __global__ void clear_kernel(const int32_t *item, mat y, mat z)
-{
-    const int W = step_of<T>::W;
-    span s;
-    if (!span_of<T>(&s, y.rows, y.cols) || item[s.row] >= 0) return;
-    const float none[W] = {};
-    LANE_STEPS(T, c, s)
-    {
-        put<T>(y, s.row, c, none);
-        if (z.p) put<T>(z, s.row, c, none);
+#pragma unroll
+        for (int j = 0; j < GROUP_AHEAD; j++) {
+            int at = r + j * p.step;
+            if (at >= p.till) break;
+            float v[W] = {}, u[W] = {};
+            if (has[j]) {
+                unhold<T>(v, h[j]);
+                if (k.add.p) unhold<T>(u, more[j]);
+#pragma unroll
+                for (int i = 0; i < W; i++) v[i] = (v[i] - mean[i]) * by[i] + bias[i] + u[i];
+            }
+            if (k.before.p) put<T>(k.before, (size_t)at, p.c, v);
+            if (has[j]) unary_values<W>(v, k.act);
+            put<T>(k.y, (size_t)at, p.c, v);
+        }
     }
 }
 
@@ -182,7 +190,7 @@ extern "C" hd_status hd_cuda_group_norm(hd_backend *b, const hd_group_norm_args 
                   (int)a->act};
     WALK(kind, apply_kernel, g.grid, WALK_THREADS, c->stream, g.walk, y);
     if (g.walk.begin && g.walk.item)
-        WALK(kind, clear_kernel, walk_blocks(kind, a->y), WALK_THREADS, c->stream, g.walk.item, y.y,
+        WALK(kind, group_clear_kernel, walk_blocks(kind, a->y), WALK_THREADS, c->stream, g.walk.item, y.y,
              y.before);
     return hd_cuda_done(c, "group_norm");
 }

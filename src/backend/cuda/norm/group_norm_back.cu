@@ -24,15 +24,26 @@ template <class T> __global__ void __launch_bounds__(WALK_THREADS) sums_kernel(g
         const float *stat = k.stat + 2 * (size_t)blockIdx.z * k.stride + (p.c + i < w.cols ? p.c + i : 0);
         mean[i] = stat[0], by[i] = stat[k.stride];
     }
-#pragma unroll 4
-    for (int r = p.row; r < p.till; r += p.step) {
-        if (!group_owns(w, r)) continue;
-        float g[W], v[W];
-        get<T>(g, k.dz, (size_t)r, p.c);
-        get<T>(v, k.x, (size_t)r, p.c);
+    for (int r = p.row; r < p.till; r += GROUP_AHEAD * p.step) {
+        held<T> slope[GROUP_AHEAD], value[GROUP_AHEAD];
+        bool has[GROUP_AHEAD];
 #pragma unroll
-        for (int i = 0; i < W; i++) s1[i] += g[i], s2[i] += g[i] * ((v[i] - mean[i]) * by[i]);
-        count++;
+        for (int j = 0; j < GROUP_AHEAD; j++) {
+            int at = r + j * p.step;
+            has[j] = at < p.till && group_owns(w, at);
+            if (has[j]) hold<T>(&slope[j], k.dz, at, p.c);
+            if (has[j]) hold<T>(&value[j], k.x, at, p.c);
+        }
+#pragma unroll
+        for (int j = 0; j < GROUP_AHEAD; j++) {
+            if (!has[j]) continue;
+            float g[W], v[W];
+            unhold<T>(g, slope[j]);
+            unhold<T>(v, value[j]);
+#pragma unroll
+            for (int i = 0; i < W; i++) s1[i] += g[i], s2[i] += g[i] * ((v[i] - mean[i]) * by[i]);
+            count++;
+        }
     }
 #pragma unroll
     for (int i = 0; i < W; i++) plain[threadIdx.x * W + i] = s1[i], normed[threadIdx.x * W + i] = s2[i];
@@ -113,35 +124,32 @@ template <class T> __global__ void __launch_bounds__(WALK_THREADS) slope_kernel(
         mean[i] = stat[0], by[i] = stat[k.stride], gain[i] = k.gain ? k.gain[c] : 1;
         m1[i] = total[0], m2[i] = total[w.cols];
     }
-#pragma unroll 4
-    for (int r = p.row; r < p.till; r += p.step) {
-        float g[W] = {}, v[W];
-        if (!group_owns(w, r)) {
-            put<T>(k.dz, (size_t)r, p.c, g);
-            if (k.dx.p && !k.add) put<T>(k.dx, (size_t)r, p.c, g);
-            continue;
-        }
-        if (!k.dx.p) continue;
-        get<T>(g, k.dz, (size_t)r, p.c);
-        get<T>(v, k.x, (size_t)r, p.c);
+    for (int r = p.row; r < p.till; r += GROUP_AHEAD * p.step) {
+        held<T> slope[GROUP_AHEAD], value[GROUP_AHEAD];
+        bool has[GROUP_AHEAD];
 #pragma unroll
-        for (int i = 0; i < W; i++)
-            g[i] = (g[i] * gain[i] - m1[i] - (v[i] - mean[i]) * by[i] * m2[i]) * by[i];
-        put_or_add<T>(k.dx, (size_t)r, p.c, g, k.add);
-    }
-}
-
-/* Sets of items do not reach rows of none. */
-template <class T> __global__ void clear_kernel(const int32_t *item, mat dz, mat dx)
-{
-    const int W = step_of<T>::W;
-    span s;
-    if (!span_of<T>(&s, dz.rows, dz.cols) || item[s.row] >= 0) return;
-    const float none[W] = {};
-    LANE_STEPS(T, c, s)
-    {
-        put<T>(dz, s.row, c, none);
-        if (dx.p) put<T>(dx, s.row, c, none);
+        for (int j = 0; j < GROUP_AHEAD; j++) {
+            int at = r + j * p.step;
+            has[j] = at < p.till && group_owns(w, at);
+            if (has[j] && k.dx.p) hold<T>(&slope[j], k.dz, at, p.c);
+            if (has[j] && k.dx.p) hold<T>(&value[j], k.x, at, p.c);
+        }
+#pragma unroll
+        for (int j = 0; j < GROUP_AHEAD; j++) {
+            int at = r + j * p.step;
+            if (at >= p.till) break;
+            float g[W] = {}, v[W];
+            if (!has[j]) put<T>(k.dz, (size_t)at, p.c, g);
+            if (!k.dx.p || (!has[j] && k.add)) continue;
+            if (has[j]) {
+                unhold<T>(g, slope[j]);
+                unhold<T>(v, value[j]);
+#pragma unroll
+                for (int i = 0; i < W; i++)
+                    g[i] = (g[i] * gain[i] - m1[i] - (v[i] - mean[i]) * by[i] * m2[i]) * by[i];
+            }
+            put_or_add<T>(k.dx, (size_t)at, p.c, g, k.add);
+        }
     }
 }
 
@@ -168,7 +176,7 @@ extern "C" hd_status hd_cuda_group_norm_back(hd_backend *b, const hd_group_norm_
     means_kernel<<<hd_blocks(sets * (size_t)a->groups, WALK_WARPS), WALK_THREADS, 0, c->stream>>>(g.walk, k);
     if (k.dx.p || g.walk.item) WALK(kind, slope_kernel, g.grid, WALK_THREADS, c->stream, g.walk, k);
     if (g.walk.begin && g.walk.item)
-        WALK(kind, clear_kernel, walk_blocks(kind, a->dz), WALK_THREADS, c->stream, g.walk.item, k.dz,
+        WALK(kind, group_clear_kernel, walk_blocks(kind, a->dz), WALK_THREADS, c->stream, g.walk.item, k.dz,
              k.add ? mat_of(NULL) : k.dx);
     return hd_cuda_done(c, "group_norm_back");
 }
