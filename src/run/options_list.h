@@ -121,8 +121,8 @@
         "1: gray, 3: color; 0: gray where all pictures are, otherwise color", PICTURE_MODEL, SHAPE)
     INT("patch-size", 0, "N", "16", patch_size, 1, 1024, "side of a patch, in pixels", PICTURE_MODEL, SHAPE)
     INT("conv-stem", 0, "N", "0", conv_stem, 0, 8,
-        "N convolutions with pooling, each to half the size, in place of patches; 0: patches", PICTURE_MODEL,
-        SHAPE)
+        "N layers of a 3 x 3 convolution and a batch norm in place of patches, pooled by 2 behind the first "
+        "and the last; 0: patches", PICTURE_MODEL, SHAPE)
     TEXT("encoder", 0, "STAGES", NULL, encoder,
         "layers of the encoder (transformer if not given), as in bi-gru:2+transformer: kinds of layers" STAGES
         "; bi- before a kind reads in both directions, :N after it makes N layers", MODEL,

@@ -48,7 +48,7 @@ static void check(const char *what, const hd_classifier_opt *o, int height, int 
     for (size_t i = 0; i < p->trainable; i++) largest = fmax(largest, fabs((double)p->grad[i]));
     for (size_t i = 0; i < p->count; i++) {
         hd_param *one = p->list[i];
-        if (!one->name) continue;
+        if (!one->name || !one->t.wants_grad) continue;
         const hd_real *grad = one->grad.data;
         size_t n = hd_count_of(&one->t);
         bool flows = false;

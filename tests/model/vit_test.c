@@ -33,7 +33,7 @@ static void a_picture_has_as_many_rows_as_squares_and_tokens(void **state)
         int height, width, patch, stem, tokens;
         size_t rows;
     } cases[] = {{12, 12, 4, 0, 0, 9},  {12, 12, 4, 0, 1, 10}, {12, 12, 4, 0, 2, 11},  {8, 20, 2, 0, 1, 41},
-                 {12, 12, 12, 0, 1, 2}, {28, 28, 0, 3, 0, 16}, {32, 32, 0, 1, 1, 257}, {9, 13, 0, 2, 0, 12}};
+                 {12, 12, 12, 0, 1, 2}, {28, 28, 0, 3, 0, 49}, {32, 32, 0, 1, 1, 257}, {9, 13, 0, 2, 0, 6}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_classifier_opt o = vt_opt(cases[i].tokens ? HD_POOL_first : HD_POOL_mean);
         hd_image_encoder_opt *e = &o.body.image;
@@ -190,7 +190,7 @@ static void options_that_make_no_model_are_refused(void **state)
         {12, 13, 3, 4, 0, 2, 2, true, false, false, "13 x 12 pixels are not divided by patches of 4 x 4"},
         {12, 12, 3, 0, 0, 2, 2, true, false, false, "patches of 0 x 0 pixels"},
         {12, 12, 3, -4, 0, 2, 2, true, false, false, "patches of -4 x -4 pixels"},
-        {12, 12, 3, 4, 9, 2, 2, true, false, false, "a stem has at most 4 layers"},
+        {12, 12, 3, 4, 9, 2, 2, true, false, false, "a stem has at most 8 layers"},
         {12, 12, 3, 4, 0, 0, 2, true, false, false, "a ViT of 0 layers"},
         {12, 12, 3, 4, 0, 2, 3, true, false, false, "cannot be split over 3 heads"},
         {12, 12, 3, 4, 0, 2, 2, false, true, false, "needs a class token"},

@@ -18,7 +18,7 @@ typedef enum hd_image_encoder_kind { HD_IMAGE_MODEL_LIST(X) HD_IMAGE_KINDS } hd_
 
 extern const char *const hd_image_encoder_names[HD_IMAGE_KINDS + 1]; /* ends with NULL */
 
-enum { HD_IMAGE_STEM = 4 }; /* most layers of a stem */
+enum { HD_IMAGE_STEM = 8 }; /* most layers of a stem */
 
 typedef struct hd_image_encoder_opt {
     hd_image_encoder_kind kind;
@@ -28,7 +28,8 @@ typedef struct hd_image_encoder_opt {
     hd_stack_opt stack;   /* inner 0: 4 * width; eps 0: 1e-12; act HD_IDENTITY: gelu; its dropout is that of
                              embeddings, too. Names, norms and init are seen to */
     int patch;            /* pixels on a side */
-    int stem;             /* layers of a convolution and a pooling by 2 in place of patches; 0: patches */
+    int stem;             /* layers of a convolution and a batch norm in place of patches, with a pooling by 2
+                             behind the first and the last; 0: patches */
     bool class_token;     /* a learned row before those of patches */
     bool distilled;       /* and a second one, which learned from a teacher */
     bool pooler;          /* with hd_image_encoder_pooled */
@@ -37,10 +38,16 @@ typedef struct hd_image_encoder_opt {
     const char *name;     /* of its tensors, borrowed for the making; NULL: that of its kind */
 } hd_image_encoder_opt;
 
+typedef struct hd_vit_stem { /* a layer of one */
+    hd_param *conv;
+    hd_map_norm norm;
+} hd_vit_stem;
+
 typedef struct hd_image_encoder {
     hd_image_encoder_opt opt; /* complete */
     const struct hd_image_encoder_type *type;
-    hd_dense patch, stem[HD_IMAGE_STEM];
+    hd_dense patch;
+    hd_vit_stem stem[HD_IMAGE_STEM];
     hd_param *lead, *position;       /* [tokens, C]; [tokens + cells, C] */
     hd_param *lead_position, *cells; /* parts of position */
     hd_stack stack;

@@ -135,7 +135,9 @@ static const char *formula(const void *self, const char *name)
 {
     const hd_image_encoder_opt *o = &encoder_of(self)->opt;
     if (hd_formula_is(name, "pixels")) return "the pixels of each patch: channel by channel, row by row";
-    if (hd_formula_is(name, "emb")) return o->stem ? "pool(relu(conv(pixels))), layer by layer" : "pixels W";
+    if (hd_formula_is(name, "emb"))
+        return o->stem ? "relu(norm(conv(pixels))), layer by layer, pooled behind the first and the last"
+                       : "pixels W";
     if (hd_formula_is(name, "X"))
         return o->class_token ? "emb + b + position; in the first row the class token + position"
                               : "emb + b + position";

@@ -11,7 +11,7 @@
 static const hd_init NORMAL = {HD_INIT_NORMAL, 0.02f, 0};
 
 /* Small enough that the numbers of all weights together cannot overflow. */
-enum { MOST_SIZE = 1 << 16, MOST_LAYERS = 1000, MOST_HEADS = 1024, MOST_PATCH = 1 << 10, STEM_WIDTH = 64 };
+enum { MOST_SIZE = 1 << 16, MOST_LAYERS = 1000, MOST_HEADS = 1024, MOST_PATCH = 1 << 10 };
 
 /* -- making -- */
 
@@ -61,22 +61,29 @@ static size_t width(const hd_image_encoder_opt *o, int layer)
     return o->stack.width;
 }
 
-static const hd_pool_opt HALF = {{3, 3}, {2, 2}, {1, 1}, HD_GRID_MAX};
+static const hd_pool_opt HALF = {{2, 2}, {2, 2}, {0, 0}, HD_GRID_MAX};
 
-/* A stem halves both sides in each layer, and rounds up. */
+/* A stem pools behind its first layer and behind its last, which may be one. */
+static bool pools(const hd_image_encoder_opt *o, int layer)
+{
+    return layer == 0 || layer + 1 == o->stem;
+}
+
 static void grid(const hd_image_encoder_opt *o, int height, int columns, int cells[2])
 {
     cells[0] = height, cells[1] = columns;
     for (int i = 0; i < 2 && o->patch; i++) cells[i] /= o->patch;
     for (int i = 0; i < 2; i++)
-        for (int l = 0; l < o->stem; l++) cells[i] = hd_grid_places(cells[i], 3, 2, 1);
+        for (int l = 0; l < o->stem; l++)
+            if (pools(o, l)) cells[i] = hd_grid_places(cells[i], 2, 2, 0);
 }
 
-/* What every layer of the stem has for columns; the last has those of the blocks. */
+/* Columns of a layer of the stem: twice as many in each, up to those of the blocks. */
 static size_t stem_width(const hd_image_encoder_opt *o, int layer)
 {
     if (layer < 0) return (size_t)o->channels;
-    return layer + 1 < o->stem ? STEM_WIDTH : o->stack.width;
+    size_t width_of = o->stack.width >> (o->stem - 1 - layer);
+    return width_of ? width_of : 1;
 }
 
 static void make_stem(hd_image_encoder *e, hd_params *p)
@@ -85,11 +92,13 @@ static void make_stem(hd_image_encoder *e, hd_params *p)
     char name[160];
     for (int l = 0; l < o->stem; l++) {
         size_t in = stem_width(o, l - 1), out = stem_width(o, l);
-        /* rows of an image vary by what is summed: the variance stays through a relu */
+        /* as many numbers are summed as keep the variance through a relu */
         hd_init init = {HD_INIT_NORMAL, (float)sqrt(2 / (9 * (double)in)), 0};
-        snprintf(name, sizeof name, "%s.embeddings.stem.%d", o->name, l);
-        e->stem[l] = hd_dense_make(p, 9 * in, out, &(hd_dense_opt){.init = init, .no_bias = true}, name);
-        hd_param_shape(e->stem[l].w, 4, (const size_t[]){out, in, 3, 3});
+        hd_vit_stem *s = &e->stem[l];
+        s->conv = hd_param_add(p, out, 9 * in, init, "%s.embeddings.stem.%d.convolution.weight", o->name, l);
+        hd_param_shape(s->conv, 4, (const size_t[]){out, in, 3, 3});
+        snprintf(name, sizeof name, "%s.embeddings.stem.%d.normalization", o->name, l);
+        s->norm = hd_map_norm_make(p, out, HD_MAP_NORM_batch, name);
     }
 }
 
@@ -160,10 +169,14 @@ static void release(hd_image_encoder *e)
 /* Pixels through the stem. */
 static hd_rows stem_rows(hd_run *r, const hd_image_encoder *e, const hd_pixels *in)
 {
-    static const hd_conv_opt same = {{3, 3}, {1, 1}, {1, 1}, HD_relu};
+    static const hd_conv_opt same = {{3, 3}, {1, 1}, {1, 1}, HD_IDENTITY};
     hd_rows x = hd_pixel_rows(r, in, 1);
-    for (int l = 0; l < e->opt.stem; l++)
-        x = hd_pool_grid(r, hd_conv(r, x, e->stem[l].w ? &e->stem[l].w->t : NULL, NULL, &same), &HALF);
+    for (int l = 0; l < e->opt.stem; l++) {
+        const hd_vit_stem *s = &e->stem[l];
+        x = hd_conv(r, x, s->conv ? &s->conv->t : NULL, NULL, &same);
+        x = hd_map_norm_of(r, &s->norm, x, NULL, HD_relu);
+        if (pools(&e->opt, l)) x = hd_pool_grid(r, x, &HALF);
+    }
     return x;
 }
 
@@ -210,8 +223,10 @@ static double flops(const hd_image_encoder *e, double items, const int cells[2])
 {
     const hd_image_encoder_opt *o = &e->opt;
     double count = (double)cells[0] * cells[1], length = count + hd_image_encoder_lead(o), sum = 0;
-    for (int l = o->stem - 1; l >= 0; l--, count *= 4)
-        sum += 2 * 4 * count * (double)(9 * stem_width(o, l - 1) * stem_width(o, l));
+    for (int l = o->stem - 1; l >= 0; l--) {
+        if (pools(o, l)) count *= 4;
+        sum += 2 * count * (double)(9 * stem_width(o, l - 1) * stem_width(o, l));
+    }
     if (!o->stem) sum = 2 * count * (double)hd_count_of(&e->patch.w->t);
     return items * sum + hd_stack_flops(&e->stack.opt, items, length, 0);
 }
