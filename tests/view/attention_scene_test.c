@@ -171,6 +171,43 @@ static void objects_have_their_boxes_in_a_png(void **state)
     maps_folder_free(&f);
 }
 
+static void every_failed_allocation_is_reported(void **state)
+{
+    (void)state;
+    static const char *const endings[] = {"a.svg", "a.png", "a.html", "a.json", "a.pdf"};
+    maps_folder f = maps_folder_new();
+    hd_image im = grey(40, 30);
+    hd_attention_maps a = scene_of(&(scene_shape){&im, 1, 3, 4, 2, 2, NULL, 0, NULL});
+    size_t blocks = hd_mem_now().blocks;
+    for (size_t i = 0; i < COUNT_OF(endings); i++) {
+        if (hd_drawing_missing && (i == 1 || i == 4)) continue;
+        for (size_t n = 1;; n++) {
+            char path[128];
+            hd_err err = {0};
+            hd_attention_file *file = NULL;
+            size_t before = hd_mem_now().calls;
+            hd_mem_fail_at(n);
+            hd_status s = hd_attention_file_open(&file, maps_path(&f, endings[i], path), NULL, &err);
+            if (!s) s = hd_attention_file_add(file, &a, &err);
+            if (!s)
+                s = hd_attention_file_close(file, &err);
+            else
+                hd_attention_file_abandon(file);
+            bool reached = hd_mem_now().calls - before >= n;
+            hd_mem_fail_at(0);
+            if (s && s != HD_ENOMEM) fail_msg("%s, allocation %zu: %s", endings[i], n, err.text);
+            assert_int_equal(hd_mem_now().blocks, blocks);
+            if (!reached) {
+                assert_int_equal(s, HD_OK);
+                break;
+            }
+        }
+    }
+    hd_attention_release(&a);
+    hd_image_release(&im);
+    maps_folder_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +216,7 @@ int main(void)
         cmocka_unit_test(a_picture_is_bright_where_weights_are),
         cmocka_unit_test(numbers_come_with_the_grid_and_boxes),
         cmocka_unit_test(a_terminal_shows_cells),
+        cmocka_unit_test(every_failed_allocation_is_reported),
         cmocka_unit_test(objects_have_their_boxes_in_a_png),
     };
     return outcome(cmocka_run_group_tests(tests, NULL, NULL));

@@ -210,7 +210,9 @@ hd_rows hd_detr_encode_cells(hd_run *r, const hd_detr *m, hd_rows cells, hd_tens
 
 hd_rows hd_detr_encode(hd_run *r, const hd_detr *m, const hd_items *in, hd_tensor **place)
 {
+    hd_probe_enter(r, "backbone"); /* whose layers are no layers of the encoder */
     hd_rows cells = hd_image_encoder_rows(r, &m->image, hd_image_encoder_layers(&m->image.opt), in);
+    hd_probe_leave(r);
     return hd_detr_encode_cells(r, m, cells, place);
 }
 
