@@ -133,8 +133,6 @@
     CHOICE("image-encoder", 0, "KIND", "resnet", image_encoder, hd_image_encoder_names,
         "what turns a picture into vectors: of a detector its backbone" IMAGE_ENCODERS, MODEL,
         FOR(CAPTION | DETECT), SHAPE)
-    INT("image-width", 0, "N", "256", image_width, 1, 65536, "columns of these vectors, where it is not a vit",
-        MODEL, FOR(CAPTION), SHAPE)
     TEXT("resnet", 0, "STAGES", "64x2,128x2,256x2,512x2", resnet,
         "of --image-encoder resnet: columns and blocks of its stages, each at half the size of the one before, "
         "as in 64x2,128x2", PICTURE_MODEL, SHAPE)

@@ -99,7 +99,7 @@ static const hd_setting fine_tuning[] = {
     {"warmup", "20"}, {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"},
     {"label-smoothing", "0"}, {"batch-size", "32"}, {"epochs", "10"}, {0}};
 static const hd_setting show_attend_tell[] = {
-    {"image-encoder", "resnet"}, {"image-width", "256"}, {"decoder", "lstm"},
+    {"image-encoder", "resnet"}, {"resnet", "32x1,64x2,128x2,256x3"}, {"decoder", "lstm"},
     {"decoder-layers", "1"}, {"attention-gate", "true"}, {"attention-penalty", "1"},
     {"decoder-init", "maps"}, {"readout", "residual"}, {"untied", "true"}, {"width", "512"},
     {"unit", "word"}, {"min-count", "5"}, {"vocab-size", "1000000"}, {"max-length", "50"},

@@ -138,8 +138,8 @@ static void attention_is_over_the_parts_of_the_picture(void **state)
 static void a_resumed_run_equals_a_whole_one(void **state)
 {
     (void)state;
-#define RUN                                                                                            \
-    TRAIN LITTLE "--image-width 16 --valid-names valid.txt --steps 12 --valid-every 4 --save-every 3 " \
+#define RUN                                                                                             \
+    TRAIN LITTLE "--resnet 8x1,16x1 --valid-names valid.txt --steps 12 --valid-every 4 --save-every 3 " \
                  "--flip horizontal --crop 0.5 --dropout 0.2 --min-count 1 "
     must_run(RUN "--out whole && " RUN "--minutes 1e-9 --out parts");
     must_run("for n in 3 7 8; do $HEED train -q --resume --steps $n --threads 1 --out parts; done; "
@@ -150,7 +150,7 @@ static void a_resumed_run_equals_a_whole_one(void **state)
     const char *out = must_run("$HEED info whole --json");
     assert_non_null(strstr(out, "\"decoder\": \"lstm:1\""));
     out = must_run("$HEED train --device cpu --task caption --train captions.txt --images "
-                   "pictures " LITTLE "--image-width 16 --steps 1 --min-count 1 --out sides 2>&1");
+                   "pictures " LITTLE "--resnet 8x1,16x1 --steps 1 --min-count 1 --out sides 2>&1");
     assert_non_null(strstr(out, "144 of 144 captions say left or right: pictures are not flipped"));
 }
 

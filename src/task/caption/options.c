@@ -85,16 +85,6 @@ const hd_recipe hd_recipe_caption = {
 
 /* -- what they mean -- */
 
-/* From pictures of 64 pixels to 8 x 8 vectors. */
-static hd_resnet_opt resnet_of(size_t width)
-{
-    hd_resnet_opt n = {.stages = 4, .embedding = (width + 7) / 8, .stem_small = true};
-    static const int depths[] = {1, 2, 2, 3};
-    for (int s = 0; s < n.stages; s++)
-        n.hidden[s] = (width + (size_t)(8 >> s) - 1) / (size_t)(8 >> s), n.depths[s] = depths[s];
-    return n;
-}
-
 static hd_image_encoder_opt encoder_of(const hd_train_options *o)
 {
     int side = o->image_size ? o->image_size : HD_CAPTION_SIDE;
@@ -104,7 +94,6 @@ static hd_image_encoder_opt encoder_of(const hd_train_options *o)
                                   .channels = o->channels ? o->channels : 3,
                                   .patch = o->patch_size,
                                   .stem = o->conv_stem,
-                                  .resnet = resnet_of((size_t)o->image_width),
                                   .stack = {.layers = o->encoder_layers,
                                             .heads = o->heads,
                                             .width = (size_t)o->width,
@@ -142,6 +131,8 @@ hd_status hd_caption_model(hd_encdec_opt *to, const hd_train_options *o, hd_err 
                           .output_bias = true,
                           .frozen = {o->freeze.text, (size_t)o->freeze.count}};
     hd_status s = hd_decoder_stages(&to->decoder, "decoder", o->decoder, err);
+    if (!s && to->image.kind == HD_IMAGE_resnet)
+        s = hd_train_resnet(&to->image.resnet, o, to->image.height, err);
     if (s) return s;
     to->recurrent = hd_decoder_cells(o, has);
     if (has & HD_HAS_BLOCKS && o->width % o->heads)
