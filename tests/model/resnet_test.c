@@ -256,6 +256,52 @@ static void the_work_is_that_of_the_paper(void **state)
     assert_true(fabs(hd_resnet_flops(&o, 224, 224) / 2e9 - 4.09) < 0.03);
 }
 
+static hd_status read_config(const char *text, hd_image_encoder_opt *o, hd_err *err)
+{
+    hd_model_config c = {.err = err};
+    snprintf(c.path, sizeof c.path, "config.json");
+    hd_arena_init(&c.arena, hd_allocator_host, 0);
+    json_error_t e;
+    c.object = hd_json_load_config(&c.arena, text, strlen(text), &e);
+    if (!c.object) fail_msg("%s", e.text);
+    hd_image_encoder_read(&c, HD_IMAGE_resnet, o);
+    hd_status s = c.status;
+    hd_model_config_release(&c);
+    return s;
+}
+
+static void a_configuration_comes_back(void **state)
+{
+    (void)state;
+    static const char *const broken[][2] = {{"\"stages\": [{", "\"stages\": 3, \"was\": [{"},
+                                            {"\"blocks\": 2", "\"blocks\": 0"},
+                                            {"\"width\": 16", "\"width\": \"x\""},
+                                            {"\"norm\": \"group\"", "\"norm\": \"none\""}};
+    world w;
+    hd_text t = {0};
+    hd_err err = {0};
+    hd_image_encoder_opt o = kinds[1], back;
+    o.resnet.norm = HD_MAP_NORM_group, o.resnet.stem_small = o.resnet.timm = true;
+    open_world(&w, &o, 1, false);
+    hd_text_put(&t, "{\"format\": 1");
+    hd_image_encoder_write(&t, &w.e.opt);
+    hd_text_put(&t, "}");
+    if (read_config(t.data, &back, &err)) fail_msg("%s", err.text);
+    back.resnet.channels = 3;
+    assert_memory_equal(&back.resnet, &w.e.opt.resnet, sizeof back.resnet);
+    for (size_t i = 0; i < COUNT_OF(broken); i++) {
+        char *at = strstr(t.data, broken[i][0]), *text = malloc(t.size + 64);
+        assert_non_null(at);
+        sprintf(text, "%.*s%s%s", (int)(at - t.data), t.data, broken[i][1], at + strlen(broken[i][0]));
+        err = (hd_err){0};
+        assert_int_equal(read_config(text, &back, &err), HD_EFORMAT);
+        assert_non_null(strstr(err.text, "config.json"));
+        free(text);
+    }
+    hd_text_release(&t);
+    close_world(&w);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3) {
@@ -274,6 +320,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(what_makes_no_network_is_refused),
         cmocka_unit_test(the_work_is_that_of_the_paper),
+        cmocka_unit_test(a_configuration_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
