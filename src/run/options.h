@@ -55,6 +55,7 @@ typedef struct hd_train_options {
     X(LOCAL_ATTENTION, "a recurrent --decoder with local --attention-span")                                \
     X(PREVIOUS, "a recurrent --decoder alone, which reads the previous token")                             \
     X(ONE_WAY, "an --encoder that begins with a recurrent layer of one direction")                         \
+    X(RESNET, "a resnet that reads pictures")                                                              \
     X(PICTURES, "pictures to learn from")                                                                  \
     X(TEXTS, "texts to learn from")                                                                        \
     X(MODEL, "")                                                                                           \

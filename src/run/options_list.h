@@ -113,7 +113,7 @@
 
     CHOICE("model", 0, "NAME", "gpt", model, hd_train_model_names,
         "lm: ngram, maxent, ffnn, rnn, gru, lstm or gpt; tasks with labels: rnn, gru, lstm or transformer; "
-        "classify pictures: vit", MODEL, FOR(LM | LABELS), SHAPE)
+        "classify pictures: vit or resnet", MODEL, FOR(LM | LABELS), SHAPE)
     INT("image-size", 0, "N", "0", image_size, 0, 4096,
         "side of the square that pictures are scaled to, in pixels; 0: that of the pictures, up to 64, or "
         "that of the model", PICTURE_MODEL, .from = HD_FROM_DEFAULT)
@@ -134,15 +134,15 @@
         "what turns a picture into vectors: of a detector its backbone" IMAGE_ENCODERS, MODEL,
         FOR(CAPTION | DETECT), SHAPE)
     TEXT("resnet", 0, "STAGES", "64x2,128x2,256x2,512x2", resnet,
-        "of --image-encoder resnet: columns and blocks of its stages, each at half the size of the one before, "
-        "as in 64x2,128x2", PICTURE_MODEL, SHAPE)
+        "of a resnet: columns and blocks of its stages, each at half the size of the one before, "
+        "as in 64x2,128x2", RESNET)
     CHOICE("resnet-stem", 0, "KIND", "auto", resnet_stem, hd_train_stems,
         "what comes before them: large (7x7 and pooling: a quarter of the size), small (3x3: the whole size), "
-        "or auto: small where pictures are below 96 pixels", PICTURE_MODEL, SHAPE)
+        "or auto: small where pictures are below 96 pixels", RESNET)
     CHOICE("resnet-norm", 0, "KIND", "batch", resnet_norm, hd_map_norm_names,
-        "its norms: batch, frozen (those of --from) or group", PICTURE_MODEL, SHAPE)
+        "its norms: batch, frozen (those of --from) or group", RESNET)
     FLAG("resnet-bottleneck", 0, resnet_bottleneck,
-        "its blocks are 1x1, 3x3 at a quarter of the columns, 1x1; else two of 3x3", PICTURE_MODEL, SHAPE)
+        "its blocks are 1x1, 3x3 at a quarter of the columns, 1x1; else two of 3x3", RESNET)
     INT("encoder-layers", 0, "N", "4", encoder_layers, 1, 1000,
         "layers of the encoder, where --encoder does not say", MODEL, FOR(TRANSLATE | CAPTION | DETECT), SHAPE)
     INT("decoder-layers", 0, "N", "4", decoder_layers, 1, 1000,

@@ -27,7 +27,7 @@ size_t hd_body_vocab(const hd_body_opt *o)
 
 size_t hd_body_width(const hd_body_opt *o)
 {
-    return stack_of(o)->width;
+    return hd_body_reads_pictures(o) ? hd_image_encoder_width(&o->image) : stack_of(o)->width;
 }
 
 bool hd_body_reads_pictures(const hd_body_opt *o)
@@ -43,7 +43,8 @@ float hd_body_dropout(const hd_body_opt *o)
 const char *hd_body_text(const hd_body_opt *o, char buf[HD_STAGES_TEXT])
 {
     if (o->encoder.count) return hd_stages_text(&o->encoder, buf);
-    snprintf(buf, HD_STAGES_TEXT, "%s:%d", hd_body_model(o)->name, stack_of(o)->layers);
+    int layers = hd_body_reads_pictures(o) ? hd_image_encoder_layers(&o->image) : stack_of(o)->layers;
+    snprintf(buf, HD_STAGES_TEXT, "%s:%d", hd_body_model(o)->name, layers);
     return buf;
 }
 

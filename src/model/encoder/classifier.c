@@ -241,8 +241,8 @@ static void describe(const void *self, hd_details *to)
     hd_details_whole(to, "width", hd_body_width(b));
     if (b->cell == HD_sigmoid) hd_details_text(to, "cell", hd_unary_name(b->cell));
     if (b->one_hot) hd_details_flag(to, "one_hot", true);
-    if (body.type->attention)
-        hd_details_whole(to, "heads", body.type->attention(body.self, body.type->attends).heads);
+    size_t heads = body.type->attention ? body.type->attention(body.self, body.type->attends).heads : 0;
+    if (heads) hd_details_whole(to, "heads", heads);
     if (b->encoder.count && hd_stages_have(&b->encoder, HD_STAGE_transformer)) {
         hd_details_whole(to, "heads", (uint64_t)b->stack.heads);
         hd_details_whole(to, "inner", b->stack.inner);

@@ -9,8 +9,8 @@ enum { MOST_NATIVE = 640, SHORTER = 480, SQUARE = 224 };
 
 static unsigned parts(const hd_train_options *o)
 {
-    (void)o;
-    return HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES;
+    unsigned resnet = o->image_encoder == HD_IMAGE_resnet ? HD_HAS_RESNET : 0;
+    return HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES | resnet;
 }
 
 static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])

@@ -36,7 +36,9 @@ static unsigned parts_of(const hd_train_options *o)
 {
     hd_stages stages;
     unsigned parts = HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_LAYERS;
-    if (hd_train_pictures(o)) return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES;
+    if (o->model == HD_TRAIN_MODEL_IMAGE + HD_IMAGE_vit)
+        return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES;
+    if (hd_train_pictures(o)) return HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_PICTURES | HD_HAS_RESNET;
     if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count) parts |= HD_HAS_SUBWORDS;
     if (o->from) return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION;
     if (stages_of(&stages, o, NULL)) return ~0u; /* the check of the task says why */
@@ -213,12 +215,13 @@ static hd_pool_kind pool_of(const hd_train_options *o, const hd_stages *s)
 /* All but the size of pictures. A class token is there where it is read. */
 static void model_of_pictures(hd_classifier_opt *to, const hd_train_options *o)
 {
-    bool first = o->pool ? o->pool == 1 + HD_POOL_first : !o->conv_stem;
+    bool vit = o->model - HD_TRAIN_MODEL_IMAGE == HD_IMAGE_vit;
+    bool first = vit && (o->pool ? o->pool == 1 + HD_POOL_first : !o->conv_stem);
     *to = (hd_classifier_opt){
         .body = {.type = hd_model_find(hd_train_model_names[o->model]),
                  .image = {.kind = (hd_image_encoder_kind)(o->model - HD_TRAIN_MODEL_IMAGE),
-                           .patch = o->patch_size,
-                           .stem = o->conv_stem,
+                           .patch = vit ? o->patch_size : 0,
+                           .stem = vit ? o->conv_stem : 0,
                            .class_token = first,
                            .stack = {.layers = o->layers,
                                      .width = (size_t)o->width,
@@ -309,6 +312,9 @@ static hd_status check_pictures(const hd_train_options *o, hd_err *err)
     if (o->task != HD_TRAIN_CLASSIFY)
         return hd_err_set(err, HD_EARG, "--model %s is for --task classify: a label for each picture",
                           hd_train_model_names[o->model]);
+    if (o->model - HD_TRAIN_MODEL_IMAGE != HD_IMAGE_vit && o->pool == 1 + HD_POOL_first)
+        return hd_err_set(err, HD_EARG,
+                          "--pool first reads the class token of a vit: of another model mean or max");
     if (o->norm == 1) return hd_err_set(err, HD_EARG, "--norm post: a vit normalizes before its sublayers");
     if (o->pool == 1 + HD_POOL_last)
         return hd_err_set(err, HD_EARG, "--pool last is for texts: of a picture first, mean or max");

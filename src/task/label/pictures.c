@@ -82,7 +82,8 @@ static hd_status size_new_model(hd_labeling *l, const hd_train_options *o, hd_er
 {
     hd_image_encoder_opt *m = &l->model.body.image;
     hd_status st = hd_train_prepare(&m->prepare, &l->pictures.train, o, MOST_SIDE, err);
-    if (!o->image_size && !m->stem) { /* whole patches */
+    if (!st && m->kind == HD_IMAGE_resnet) st = hd_train_resnet(&m->resnet, o, m->prepare.height, err);
+    if (!o->image_size && !m->stem && m->patch) { /* whole patches */
         int side = (m->prepare.height + m->patch - 1) / m->patch * m->patch;
         m->prepare.height = m->prepare.width = side;
     }
