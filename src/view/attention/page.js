@@ -174,19 +174,17 @@ function meanRow(map, cols) {
     return mean;
 }
 
-/* The product over the layers of (A + I) / 2, A the mean of the heads: where layer after layer takes what a row reads from. */
-function rollout(p) {
-    if (p.cache.has("rollout")) return p.cache.get("rollout");
-    const n = p.rows;
-    let now = new Float32Array(n * n).map((_, i) => i % (n + 1) ? 0 : 1);
-    for (let l = 0; l < p.layers; l++) {
+/* The row of the reader in the product over the layers of (A + I) / 2, A the mean of the heads: where layer after layer takes
+   what it reads from. From the last layer back, so that no matrices are multiplied. */
+function rolloutRow(p) {
+    const n = p.rows, reader = state.reader >= 0 ? state.reader : data.picture.lead ? 0 : -1;
+    let now = new Float32Array(n).map((_, i) => reader < 0 ? 1 / n : i === reader ? 1 : 0);
+    for (let l = p.layers - 1; l >= 0; l--) {
         const a = weights(p, l, -1), next = now.map(v => v / 2);
         for (let i = 0; i < n; i++)
-            for (let k = 0; k < n; k++)
-                for (let j = 0, v = a[i * n + k] / 2; j < n; j++) next[i * n + j] += v * now[k * n + j];
+            for (let j = 0, v = now[i] / 2; v && j < n; j++) next[j] += v * a[i * n + j];
         now = next;
     }
-    p.cache.set("rollout", now);
     return now;
 }
 
@@ -200,7 +198,7 @@ function panels() {
     }
     for (let l = 0; l < p.layers; l++)
         list.push({name: "layer " + (p.layer + l), row: readerRow(weights(p, l, state.head - 1), p.cols)});
-    if (p.layers > 1 && p.layer === 1 && !state.head) list.push({name: "rollout", row: readerRow(rollout(p), p.cols)});
+    if (p.layers > 1 && p.layer === 1 && !state.head) list.push({name: "rollout", row: rolloutRow(p)});
     return list;
 }
 
@@ -569,6 +567,7 @@ function show(change = {}) {
     options($("head"), p.heads > 1 ? [[0, "mean of all"], ...heads] : heads, state.head);
     if (focus) document.querySelector(`input[name="${focus}"]:checked`)?.focus();
     $("sentence").value = state.sentence;
+    $("what").textContent = data.picture ? "Picture" : "Sentence";
     const between = document.createElement("i");
     between.textContent = "→";
     const score = document.createElement("i");
