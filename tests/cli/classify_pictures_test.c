@@ -163,9 +163,10 @@ static void every_option_has_an_effect(void **state)
                  all[i]);
         must_run(command);
     }
-    must_run(TRAIN_OPTIONS FOLDER
-             "--steps 3 --model resnet --resnet 8x1,16x1 --resnet-norm group --out other "
-             "--overwrite && $HEED info other | grep -q '^encoder  *resnet:2$'");
+    must_run("$HEED train -q --task classify --device cpu " FOLDER
+             "--steps 3 --model resnet --resnet 8x1,16x1 --resnet-norm group --out residual && $HEED info "
+             "residual | "
+             "grep -q '^encoder  *resnet:2$'");
     assert_fails(TRAIN_OPTIONS FOLDER "--resnet 8x1 --out x", 2,
                  "--resnet needs a resnet that reads pictures");
     assert_fails(TRAIN_OPTIONS FOLDER "--unit char --out x", 2, "--unit needs texts to learn from");
