@@ -3,6 +3,7 @@
    sanitizers see an overrun of one. */
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -135,6 +136,14 @@ void hd_mem_limit(size_t bytes)
 void hd_mem_fail_at(size_t n)
 {
     atomic_store(&total.fail_in, n);
+}
+
+void hd_mem_keep_freed(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 16 << 20);
+    mallopt(M_TRIM_THRESHOLD, 128 << 20);
+#endif
 }
 
 bool hd_size_mul(size_t a, size_t b, size_t *product)

@@ -34,6 +34,10 @@ void hd_mem_peak_reset(void);
 void hd_mem_limit(size_t bytes); /* allocations that would exceed it fail; 0 lifts the limit */
 void hd_mem_fail_at(size_t n);   /* the n-th allocation from now fails, once; 0 disarms */
 
+/* For programs, at their start: freed blocks of up to 16 MiB stay the process's, up to 128 MiB of them. Threads
+   that decode pictures would otherwise have every block cleared by the system again. */
+void hd_mem_keep_freed(void);
+
 /* a*b, or false on overflow. */
 bool hd_size_mul(size_t a, size_t b, size_t *product);
 

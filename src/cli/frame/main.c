@@ -184,6 +184,7 @@ int main(int argc, char **argv)
     /* What is printed piece by piece, as help is, fits in: then a failure comes with the last write, which
        says why. Verbs with more to say ask at once (hd_command_put). */
     static char buffer[1 << 16];
+    hd_mem_keep_freed();
     fill_standard_files();
     if (!isatty(STDOUT_FILENO)) setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     /* A reader that goes away ends us without a word; a parent may have left the signal ignored. */
