@@ -50,6 +50,8 @@ static double slope(classifier_toy *t, bool some, hd_real *x)
     return (at[0] - at[3] + 8 * (at[2] - at[1])) / (12 * H);
 }
 
+static bool mixed; /* whether items are */
+
 static void check(const char *what, const hd_classifier_opt *o, bool some, bool words)
 {
     hd_pool_kind pool = o->pool;
@@ -58,7 +60,7 @@ static void check(const char *what, const hd_classifier_opt *o, bool some, bool 
     const char *where = "-";
     classifier_toy t;
     ct_open(&t, o, true);
-    t.words = words;
+    t.words = words, t.mixed = mixed;
     hd_params *p = t.m->params;
     loss_at(&t, some, true);
     for (size_t i = 0; i < p->trainable; i++) largest = fmax(largest, fabs((double)p->grad[i]));
@@ -128,10 +130,47 @@ static void every_pooling_goes_back_as_it_went_forward(void **state)
     check_model("bi-rnn", HD_POOL_each, true);
 }
 
+static void classes_of_mixed_items_share_the_gradient(void **state)
+{
+    (void)state;
+    mixed = true;
+    check_model("bi-gru", HD_POOL_mean, false);
+    check_model("transformer", HD_POOL_first, false);
+    mixed = false;
+}
+
+/* -log p of either class, by its share; no smoothing. */
+static void classes_of_mixed_items_share_the_loss(void **state)
+{
+    (void)state;
+    static const double share[CT_ITEMS] = {0.3f, 1, 0.75f};
+    static const int other[CT_ITEMS] = {1, 0, 0};
+    classifier_toy t;
+    hd_classifier_opt o = ct_opt("gru", HD_POOL_last);
+    o.body.stack.dropout = 0;
+    ct_open(&t, &o, true);
+    t.mixed = true;
+    hd_run_begin(&t.run, HD_INFERENCE);
+    hd_class_batch b = ct_batch(&t, 0, CT_ITEMS, false);
+    hd_real *logp = host_copy(&t.run, hd_classifier_logp(&t.run, t.m, &b));
+    double expected = 0;
+    for (size_t i = 0; i < CT_ITEMS; i++)
+        expected -= share[i] * (double)logp[i * CT_CLASSES + (size_t)ct_class[i]] +
+                    (1 - share[i]) * (double)logp[i * CT_CLASSES + (size_t)other[i]];
+    hd_run_begin(&t.run, HD_TRAIN);
+    b = ct_batch(&t, 0, CT_ITEMS, false);
+    double loss = hd_loss_total(&t.run, hd_classifier_loss(&t.run, t.m, &b, &(hd_loss_opt){.coef = 1}));
+    if (!(fabs(loss - expected) < 1e-6)) fail_msg("%g, expected %g", loss, expected); /* shares are floats */
+    free(logp);
+    ct_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_pooling_goes_back_as_it_went_forward),
                                        cmocka_unit_test(every_body_goes_back_as_it_went_forward),
-                                       cmocka_unit_test(words_that_are_learned_beside_add_their_gradient)};
+                                       cmocka_unit_test(words_that_are_learned_beside_add_their_gradient),
+                                       cmocka_unit_test(classes_of_mixed_items_share_the_gradient),
+                                       cmocka_unit_test(classes_of_mixed_items_share_the_loss)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

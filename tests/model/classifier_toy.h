@@ -20,6 +20,7 @@ typedef struct classifier_toy {
     hd_run run;
     hd_classifier *m;
     bool words; /* a language model goes on foretelling words */
+    bool mixed; /* items are mixed with others, of other classes */
 } classifier_toy;
 
 CHECK_UNUSED static hd_classifier_opt ct_opt(const char *stages, hd_pool_kind pool)
@@ -96,8 +97,13 @@ CHECK_UNUSED static hd_class_batch ct_batch(classifier_toy *t, size_t from, size
             rows += (size_t)ct_len[i];
     static const int32_t one[CT_ITEMS] = {1, 1, 1};
     static const hd_real share[CT_ROWS] = {0.1f, 0.2f, 0.1f, 0, 0, 0.3f, 0.1f, 0.1f, 0.1f, 0};
+    static const int32_t other[CT_ITEMS] = {1, -1, 0};
+    static const hd_real own_share[CT_ITEMS] = {0.3f, 1, 0.75f}, other_share[CT_ITEMS] = {0.7f, 0, 0.25f};
     size_t items = to - from;
-    return (hd_class_batch){.in.seg = hd_seg_of(r, ct_len + from, to - from, NULL),
+    return (hd_class_batch){.other = t->mixed ? hd_ints(r, other + from, items) : NULL,
+                            .own_share = t->mixed ? hd_from(r, items, 1, own_share + from) : NULL,
+                            .other_share = t->mixed ? hd_from(r, items, 1, other_share + from) : NULL,
+                            .in.seg = hd_seg_of(r, ct_len + from, to - from, NULL),
                             .in.ids = hd_ints(r, ct_ids + begin, rows),
                             .row = each && some ? hd_ints(r, ct_some, 3) : NULL,
                             .rows = 3,
