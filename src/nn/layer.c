@@ -91,7 +91,7 @@ hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o)
 
 /* Attends and brings the heads together. */
 static hd_tensor *attended(hd_run *r, const hd_mha *m, hd_rows q, hd_rows k, hd_rows v, hd_mask mask,
-                           const hd_seg *seg)
+                           hd_tensor *scores, const hd_seg *seg)
 {
     hd_probe_offer(r, "Q", q.t, q.seg);
     hd_probe_offer(r, "K", k.t, k.seg);
@@ -99,6 +99,7 @@ static hd_tensor *attended(hd_run *r, const hd_mha *m, hd_rows q, hd_rows k, hd_
     hd_attend_opt o = m->extra;
     o.heads = m->heads, o.kv_heads = m->kv_heads, o.dropout = m->dropout;
     if (mask == HD_CAUSAL) o.mask = mask;
+    if (scores) o.ragged = scores;
     hd_rows y = hd_attend(r, q, k, v, &o);
     hd_probe_offer(r, "attn_out", y.t, y.seg);
     return hd_probe_offer(r, "mha_out", hd_dense_of(r, &m->out, y.t, HD_IDENTITY), seg);
@@ -120,7 +121,7 @@ hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask
     if (slot) kv = slot->kind == HD_GROW ? hd_slot_grow(r, slot, kv) : hd_slot_fixed(r, slot, kv);
     hd_rows k = hd_rows_with(kv, hd_slice_cols(r, kv.t, 0, kw)),
             v = hd_rows_with(kv, hd_slice_cols(r, kv.t, kw, kw));
-    return hd_rows_with(x, attended(r, m, q, k, v, mask, x.seg));
+    return hd_rows_with(x, attended(r, m, q, k, v, mask, NULL, x.seg));
 }
 
 static hd_tensor *placed(hd_run *r, hd_tensor *x, hd_tensor *positions)
@@ -132,6 +133,7 @@ hd_rows hd_mha_placed(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, con
 {
     size_t qw = (size_t)m->heads * m->head_width, kw = (size_t)m->kv_heads * m->head_width;
     bool self = memory.t == x.t;
+    const hd_sight *s = self ? &p->self : &p->cross;
     hd_tensor *asking = placed(r, x.t, p->query), *asked = self ? asking : placed(r, memory.t, p->memory);
     hd_rows q = x, k = memory, v = memory;
     if (!m->v)
@@ -144,12 +146,12 @@ hd_rows hd_mha_placed(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, con
         k.t = hd_linear(r, asked, value(m->k), value(m->k_bias), HD_IDENTITY);
     }
     v.t = hd_linear(r, memory.t, value(m->v), value(m->v_bias), HD_IDENTITY);
-    if (self && p->seen) {
-        q.seg = p->asking;
-        k = (hd_rows){hd_gather(r, k.t, p->seen, p->asked->rows, 1), p->asked};
-        v = (hd_rows){hd_gather(r, v.t, p->seen, p->asked->rows, 1), p->asked};
+    if (s->rows) {
+        q.seg = s->asking;
+        k = (hd_rows){hd_gather(r, k.t, s->rows, s->asked->rows, 1), s->asked};
+        v = (hd_rows){hd_gather(r, v.t, s->rows, s->asked->rows, 1), s->asked};
     }
-    return hd_rows_with(x, attended(r, m, q, k, v, HD_FULL, x.seg));
+    return hd_rows_with(x, attended(r, m, q, k, v, HD_FULL, s->mask, x.seg));
 }
 
 /* The hidden layer before its dropout. */

@@ -61,12 +61,19 @@ hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o);
  * first use and then memory is not read. */
 hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot);
 
+/* Groups of rows that do not see all that their item has: segments of their own over copies of what they see,
+   or, the same as a mask, scores that are added. */
+typedef struct hd_sight {
+    const int32_t *rows;          /* [of asked] what groups see, group after group; NULL: there are none */
+    const hd_seg *asking, *asked; /* the groups, and what they see in `rows` */
+    hd_tensor *mask;              /* in their place: [sum Tq*Tk, H]; NULL: none */
+} hd_sight;
+
 /* What attention reads beside rows: positions that are added to what asks and to what is asked but not to
-   values, and, in self-attention, groups of rows that do not see all rows of their item. */
+   values, and who sees what. */
 typedef struct hd_places {
-    hd_tensor *query, *memory;    /* [R, C] of the rows and of the memory; NULL: none */
-    const int32_t *seen;          /* [of asked] rows that groups see, group after group; NULL: no groups */
-    const hd_seg *asking, *asked; /* the groups: of the rows, and of `seen` */
+    hd_tensor *query, *memory; /* [R, C] of the rows and of the memory; NULL: none */
+    hd_sight self, cross;
 } hd_places;
 
 /* As hd_mha_of, with places; there is no cache. q, k and v must be three tensors in files. */

@@ -153,6 +153,9 @@
     CHOICE("query-kind", 0, "KIND", "anchors", query_kind, query_kinds,
         "what a query is: anchors (boxes that each layer of the decoder moves) or learned (vectors, as in "
         "published models)", MODEL, FOR(DETECT), SHAPE)
+    REAL("query-reach", 0, "X", "0", query_reach, 0, 1000,
+        "what an anchor sees of the picture: its box and X times its size around it, half on each side; 0: all of "
+        "it", MODEL, FOR(DETECT), SHAPE)
     INT("layers", 0, "N", "4", layers, 1, 1000, "layers; of a translator those of encoder and decoder each",
         MODEL, SIZE, NEEDS(HD_HAS_LAYERS))
     INT("width", 0, "N", "128", width, 1, 65536, "hidden size (d_model)", MODEL, SIZE, NEEDS(HD_HAS_NETWORK))

@@ -5,9 +5,10 @@
 #include "shell.h"
 
 #define SMALL                                                                                                \
-    "$HEED train -q --task detect --train s/boxes.csv --images s --device cpu --patch-size 4 --width 32 "    \
+    "$HEED train -q --task detect --train s/boxes.csv --images s --device cpu --width 32 "                   \
     "--heads 2 --encoder-layers 1 --decoder-layers 2 --queries 8 --denoise-groups 2 --batch-size 8 --ema 0 " \
     "--lr 0.002 --warmup 20 "
+#define VIT   "--image-encoder vit --patch-size 4 "
 #define STILL "--flip none --scale-jitter 0 --color 0 "
 
 static int prepare(void **state)
@@ -38,7 +39,7 @@ static void eight_pictures_are_learned_by_heart(void **state)
 {
     (void)state;
     need_png();
-    must_run(SMALL STILL "--steps 400 --valid-every 1000 --out m");
+    must_run(SMALL VIT STILL "--steps 400 --valid-every 1000 --out m");
     const char *out = must_run("$HEED detect m --boxes s/boxes.csv --images s --split train --json");
     assert_true(number_behind(out, "\"pictures\": ") == 8);
     double ap50 = number_behind(out, "\"ap50\": ");
@@ -54,22 +55,40 @@ static void a_stopped_run_goes_on_bit_for_bit(void **state)
 {
     (void)state;
     need_png();
-    must_run(SMALL "--out whole --steps 12 --save-every 6 --valid-every 4 --threads 1");
-    must_run(SMALL "--out cut --steps 6 --decay-steps 12 --save-every 6 --valid-every 4 --threads 3 && "
-                   "$HEED train -q --resume --out cut --steps 12 --threads 2");
-    must_run(SMALL "--out other --steps 12 --decay-steps 12 --save-every 6 --valid-every 4 --threads 4");
+    must_run(SMALL VIT "--out whole --steps 12 --save-every 6 --valid-every 4 --threads 1");
+    must_run(SMALL VIT "--out cut --steps 6 --decay-steps 12 --save-every 6 --valid-every 4 --threads 3 && "
+                       "$HEED train -q --resume --out cut --steps 12 --threads 2");
+    must_run(SMALL VIT "--out other --steps 12 --decay-steps 12 --save-every 6 --valid-every 4 --threads 4");
     must_run("cmp whole/model.safetensors other/model.safetensors");
     must_run(
         "cmp cut/model.safetensors other/model.safetensors; for f in cut/train/step-12/*.safetensors; do "
         "cmp $f other/train/step-12/${f##*/} || exit 1; done");
-    must_run(SMALL "--out seed --steps 12 --seed 2; ! cmp -s seed/model.safetensors whole/model.safetensors");
+    must_run(SMALL VIT
+             "--out seed --steps 12 --seed 2; ! cmp -s seed/model.safetensors whole/model.safetensors");
+}
+
+static void a_resnet_is_a_backbone_and_pictures_may_turn(void **state)
+{
+    (void)state;
+    need_png();
+    must_run(
+        SMALL
+        "--image-encoder resnet --resnet 8x1,16x1,16x1 --resnet-stem small --flip turns --steps 6 --out r");
+    must_run("$HEED info r | grep -q resnet; $HEED detect r $(ls s/train/*/*.png | head -n 1) --threshold 0 "
+             "--attention at.json >found; grep -q cross at.json");
+    must_run(SMALL
+             "--image-encoder resnet --resnet 8x1,16x1 --resnet-stem large --query-kind learned "
+             "--denoise-groups 0 --query-reach 0 --steps 2 --out e && $HEED export e hf && grep -q stage2 "
+             "hf/config.json");
+    assert_fails("$HEED export r hf2", 1, "--query-kind learned");
+    assert_fails(SMALL "--image-encoder resnet --resnet 8y1 --steps 1 --out x", 2, "--resnet 8y1");
 }
 
 static void learned_queries_train(void **state)
 {
     (void)state;
     need_png();
-    must_run(SMALL "--query-kind learned --denoise-groups 0 --steps 4 --out plain");
+    must_run(SMALL VIT "--query-kind learned --denoise-groups 0 --query-reach 0 --steps 4 --out plain");
     must_run(
         "grep -q '\"anchors\": false' plain/config.json; $HEED detect plain s/train/*/*.png --threshold 0 "
         "| grep -q 0");
@@ -79,18 +98,18 @@ static void what_is_wrong_is_said(void **state)
 {
     (void)state;
     need_png();
-    assert_fails(SMALL "--out x --query-kind learned --steps 1", 2,
+    assert_fails(SMALL VIT "--out x --query-kind learned --steps 1", 2,
                  "--denoise-groups needs --query-kind anchors");
-    assert_fails(SMALL "--out x --heads 3 --steps 1", 2, "--width 32|--heads 3");
-    assert_fails(SMALL "--out x --mixup 0.2 --steps 1", 2, "--mixup|boxes cannot be mixed");
-    assert_fails(SMALL "--out x --vocab-size 100 --steps 1", 2, "--vocab-size is an option of --task");
+    assert_fails(SMALL VIT "--out x --heads 3 --steps 1", 2, "--width 32|--heads 3");
+    assert_fails(SMALL VIT "--out x --mixup 0.2 --steps 1", 2, "--mixup|boxes cannot be mixed");
+    assert_fails(SMALL VIT "--out x --vocab-size 100 --steps 1", 2, "--vocab-size is an option of --task");
     assert_fails("$HEED train -q --task lm --train s/boxes.csv --out x --queries 5", 2,
                  "--queries is an option of --task detect");
     assert_fails("$HEED train -q --task detect --train nothere.csv --out x", 1, "nothere.csv");
     must_run(
         "printf 'image,label,xmin,ymin,xmax,ymax\\n%s,,,,,\\n' $(ls s/train/*/*.png | head -n 1) >none.csv");
     assert_fails("$HEED train -q --task detect --train none.csv --out x", 1, "none.csv");
-    must_run(SMALL "--out tiny --steps 1");
+    must_run(SMALL VIT "--out tiny --steps 1");
     assert_fails("$HEED detect tiny", 2, "no picture is given");
     assert_fails("$HEED detect tiny --split test", 2, "--boxes");
     assert_fails("$HEED detect tiny a.png b.png --draw out.svg", 2, "one PICTURE");
@@ -105,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_pictures_are_learned_by_heart),
         cmocka_unit_test(a_stopped_run_goes_on_bit_for_bit),
+        cmocka_unit_test(a_resnet_is_a_backbone_and_pictures_may_turn),
         cmocka_unit_test(learned_queries_train),
         cmocka_unit_test(what_is_wrong_is_said),
     };

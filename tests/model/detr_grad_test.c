@@ -40,13 +40,14 @@ static bool may_be_idle(const char *name, bool anchors)
     return strstr(name, "k_proj.bias") || (!anchors && strstr(name, "decoder.layers.0.self_attn"));
 }
 
-static void check(bool anchors, int layers, int groups)
+static void check(bool anchors, int layers, int groups, float reach)
 {
     hd_rng rng = hd_rng_make(8, 8);
     double largest = 0, worst = 0;
     const char *where = "-";
     detr_toy t;
     hd_detr_opt o = dt_opt(anchors, layers);
+    o.reach = reach;
     dt_open(&t, &o, 1);
     hd_params *p = &t.m->params;
     loss_at(&t, groups, true);
@@ -73,19 +74,20 @@ static void check(bool anchors, int layers, int groups)
 static void learned_queries_have_their_gradients(void **state)
 {
     (void)state;
-    check(false, 2, 0);
+    check(false, 2, 0, 0);
 }
 
 static void anchors_have_their_gradients(void **state)
 {
     (void)state;
-    check(true, 1, 0);
+    check(true, 1, 0, 0);
 }
 
 static void noised_boxes_have_their_gradients(void **state)
 {
     (void)state;
-    check(true, 1, 2);
+    check(true, 1, 2, 0);
+    check(true, 1, 2, 0.5f); /* which sees only some cells */
 }
 
 int main(void)

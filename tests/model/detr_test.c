@@ -63,6 +63,44 @@ static void queries_do_not_see_noised_boxes(void **state)
     dt_close(&t);
 }
 
+static void take_nothing(void *context, hd_run *r, const hd_offer *o)
+{
+    (void)context, (void)r, (void)o;
+}
+
+/* Copies of what is near, and a mask over all cells, which a probe sees. */
+static void what_is_near_is_seen_alone(void **state)
+{
+    (void)state;
+    detr_toy t;
+    hd_detr_opt o = dt_opt(true, 2);
+    hd_probe probe = {.take = take_nothing};
+    dt_open(&t, &o, 1);
+    answers all = answers_of(&t, 2), near[2];
+    t.m->opt.reach = 0.5f;
+    near[0] = answers_of(&t, 2);
+    t.run.probe = &probe;
+    near[1] = answers_of(&t, 2);
+    t.run.probe = NULL;
+    double apart = 0, between = 0;
+    for (size_t i = 0; i < (DT_PICTURES * DT_QUERIES + 2 * DT_OBJECTS) * 4; i++) {
+        double a = fabs((double)(near[0].box[i] - all.box[i])),
+               b = fabs((double)(near[0].box[i] - near[1].box[i]));
+        if (a > apart) apart = a; /* no fmax: GCC 12 for aarch64 fails on it here */
+        if (b > between) between = b;
+    }
+    if (apart < 1e-4 || between > 1e-6)
+        fail_msg("%g from all cells, %g between the two ways", apart, between);
+    t.m->opt.reach = 1e5f; /* the whole picture */
+    free(near[1].logits), free(near[1].box);
+    near[1] = answers_of(&t, 2);
+    for (size_t i = 0; i < DT_PICTURES * DT_QUERIES * 4; i++)
+        assert_true(fabs((double)(near[1].box[i] - all.box[i])) < 1e-5);
+    free(all.logits), free(all.box);
+    for (int i = 0; i < 2; i++) free(near[i].logits), free(near[i].box);
+    dt_close(&t);
+}
+
 static void threads_change_no_bit(void **state)
 {
     (void)state;
@@ -88,6 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_order_of_objects_does_not_matter),
         cmocka_unit_test(queries_do_not_see_noised_boxes),
+        cmocka_unit_test(what_is_near_is_seen_alone),
         cmocka_unit_test(threads_change_no_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static hd_detr_opt dt_opt(bool anchors, int layers)
                          .anchors = anchors};
 }
 
-static void dt_open(detr_toy *t, const hd_detr_opt *o, int threads)
+CHECK_UNUSED static void dt_open(detr_toy *t, const hd_detr_opt *o, int threads)
 {
     hd_err err = {0};
     t->b = backend_of("cpu", threads);
@@ -47,7 +47,7 @@ static void dt_open(detr_toy *t, const hd_detr_opt *o, int threads)
         t->m->params.value[i] += (hd_real)(0.1 * hd_rng_normal(&rng));
 }
 
-static void dt_close(detr_toy *t)
+CHECK_UNUSED static void dt_close(detr_toy *t)
 {
     hd_detr_free(t->m);
     hd_run_release(&t->run);

@@ -36,9 +36,9 @@ static hd_places places_of(hd_run *r, hd_tensor *query, hd_tensor *memory, bool 
 {
     hd_places p = {.query = query, .memory = memory};
     if (!groups) return p;
-    p.seen = hd_ints(r, seen, COUNT_OF(seen));
-    p.asking = hd_seg_of(r, asking, COUNT_OF(asking), NULL);
-    p.asked = hd_seg_of(r, asked, COUNT_OF(asked), NULL);
+    p.self.rows = hd_ints(r, seen, COUNT_OF(seen));
+    p.self.asking = hd_seg_of(r, asking, COUNT_OF(asking), NULL);
+    p.self.asked = hd_seg_of(r, asked, COUNT_OF(asked), NULL);
     return p;
 }
 

@@ -1,11 +1,14 @@
 /* heed detect: pictures in, objects with their boxes out; or how well they are found. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "cli/frame/verb.h"
 #include "task/detect/detect.h"
 #include "view/picture/boxes.h"
 #include "view/plot.h"
+
+enum { NAME = 80 }; /* bytes of what a box is called in pictures of attention */
 
 typedef struct detect_options {
     hd_usual usual;
@@ -23,6 +26,13 @@ static const hd_option options[] = {
      .group = "Output", HD_FLAG_INTO(hd_usual, json)},
     {"draw", 0, "FILE", NULL, "draw the boxes on the picture, of which there is one: .png, .svg or .pdf",
      .group = "Output", HD_FILE_INTO(OWNER, draw)},
+    HD_ATTENDING_FILE,
+    HD_ATTENDING(
+        "kind", 0, "KIND", "auto",
+        "encoder (cells at cells), decoder (queries at queries) or cross (queries at cells); auto: cross",
+        HD_CHOICE_INTO(hd_usual, attending.kind, hd_attention_choices)),
+    HD_ATTENDING_LAYER,
+    HD_ATTENDING_HEAD,
     {"boxes", 0, "FILE", NULL,
      "measure average precision against the boxes in this file, CSV or COCO JSON, in place of PICTURE",
      .group = "Evaluation", HD_FILE_INTO(OWNER, boxes)},
@@ -37,6 +47,7 @@ static const hd_option options[] = {
 static const hd_example examples[] = {
     {"heed detect model a.png b.jpg", "a line for each object: file, label, score, xmin, ymin, xmax, ymax"},
     {"heed detect model a.png --draw out.png", "and a picture with the boxes on it"},
+    {"heed detect model a.png --attention out.html", "where each query looked, over the picture"},
     {"heed detect model a.png --json --threshold 0.3", "more of them, as JSON"},
     {"heed detect model --boxes boxes.csv --images photos --split test", "AP, AP50 and AP75 of each label"},
     {NULL, NULL},
@@ -101,6 +112,30 @@ static hd_status draw(const char *path, const hd_image *im, const hd_vocab *labe
     return s;
 }
 
+/* Where the queries that found something looked. */
+static hd_status attend(hd_command *command, const char *path, const hd_image *im, const hd_vocab *labels,
+                        const hd_found_objects *f, hd_err *err)
+{
+    size_t bytes = (f->count + 1) * (sizeof(hd_attention_box) + NAME);
+    hd_attention_box *box = hd_mem_new(bytes);
+    if (!box) return hd_err_nomem(err, bytes);
+    char *name = (char *)(box + f->count + 1);
+    for (size_t i = 0; i < f->count; i++, name += NAME) {
+        const hd_found_object *o = &f->at[i];
+        snprintf(name, NAME, "%s %.2f", hd_vocab_piece(labels, (int32_t)o->label), o->score);
+        box[i] = (hd_attention_box){o->query,
+                                    (float)(o->x / im->width),
+                                    (float)(o->y / im->height),
+                                    (float)(o->width / im->width),
+                                    (float)(o->height / im->height),
+                                    name};
+    }
+    const hd_attended_picture t = {.image = im, .name = path, .score = NAN, .box = box, .boxes = f->count};
+    hd_status s = hd_attending_picture(command, &t, err);
+    hd_mem_free(box);
+    return s;
+}
+
 /* A picture that cannot be read is said and counted; anything else ends the verb. */
 static hd_status answer(call *c, const char *path, hd_err *err)
 {
@@ -115,6 +150,8 @@ static hd_status answer(call *c, const char *path, hd_err *err)
     if (s) hd_log_say(&command->log, HD_WARN, "%s", why.text), c->bad++;
     if (!s) s = hd_detect(&found, &command->machine.run, &command->model, &im, c->o->threshold, err);
     if (!s && c->o->draw) s = draw(c->o->draw, &im, labels, &found, err);
+    if (!s && hd_attending_wanted(&c->o->usual.attending))
+        s = attend(command, path, &im, labels, &found, err);
     hd_image_release(&im);
     if (s && !why.status) return hd_found_objects_release(&found), s;
     if (c->o->usual.json)
@@ -192,7 +229,8 @@ static hd_status evaluate(call *c, hd_err *err)
 static hd_status run(hd_command *command, hd_err *err)
 {
     call *c = (call *)command;
-    hd_status s = c->o->boxes ? evaluate(c, err) : HD_OK;
+    hd_status s = hd_attending_open(command, &c->o->usual.attending, err);
+    if (!s && c->o->boxes) s = evaluate(c, err);
     for (int i = 1; !s && i < command->operands.count; i++) s = answer(c, command->operands.word[i], err);
     if (!s && c->bad) {
         hd_log_say(&command->log, HD_WARN, "%zu of %d pictures could not be read", c->bad,

@@ -27,6 +27,10 @@ static hd_status complete(hd_detr_opt *o, hd_err *err)
             o->encoder_layers, o->decoder_layers, k->heads, k->width, o->queries, o->labels);
     if (!(k->dropout >= 0 && k->dropout < 1))
         return hd_err_set(err, HD_EARG, "detr: dropout %g is not in [0, 1)", (double)k->dropout);
+    if (!(o->reach >= 0 && o->reach < 1e6f) || (o->reach > 0 && !o->anchors))
+        return hd_err_set(err, HD_EARG,
+                          "detr: a reach of %g: anchors have one from 0 on, learned queries none",
+                          (double)o->reach);
     if (!k->inner) k->inner = 4 * k->width;
     if (!(k->eps > 0)) k->eps = 1e-5f;
     if (k->act == HD_IDENTITY) k->act = HD_relu;
@@ -259,7 +263,7 @@ hd_detr_found hd_detr_decode(hd_run *r, const hd_detr *m, hd_rows memory, hd_ten
     size_t rows = q->seg ? q->seg->rows : 0, layers = (size_t)m->opt.decoder_layers;
     hd_tensor *y[MOST_LAYERS] = {0}, *box[MOST_LAYERS] = {0}, *at = q->anchor;
     if (!memory.t || !q->seg || !at) return (hd_detr_found){0};
-    hd_places p = q->groups;
+    hd_places p = {.self = q->groups, .memory = place};
     hd_rows x = {NULL, q->seg};
     if (m->opt.anchors)
         at = hd_gather_add(r, at, &m->query->t, q->query),
@@ -267,10 +271,10 @@ hd_detr_found hd_detr_decode(hd_run *r, const hd_detr *m, hd_rows memory, hd_ten
     else
         x.t = zeros(r, hd_new(r, rows, m->opt.stack.width)),
         p.query = hd_gather(r, &m->query->t, q->query, rows, 1);
-    p.memory = place;
     hd_probe_enter(r, "dec");
     for (size_t l = 0; l < layers; l++) {
         if (m->opt.anchors) p.query = places_of_boxes(r, m, at);
+        if (m->opt.reach > 0) p.cross = hd_detr_near(r, m, memory.seg, q->seg, at);
         x = hd_stack_placed(r, &m->decoder, (int)l, 1, x, memory, &p);
         y[l] = hd_norm_of(r, &m->norm, x).t;
         if (!m->opt.anchors) continue;

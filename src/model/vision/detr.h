@@ -16,6 +16,8 @@ typedef struct hd_detr_opt {
     size_t queries, labels; /* labels: without that of no object, which comes behind them */
     bool anchors; /* a query is a box that each layer moves, else a learned vector, as published models have
                      it */
+    float reach;  /* of anchors: cross-attention sees a box and so many times its size around it, half on each
+                     side;  0: the whole picture */
     float scale, temperature; /* of the sine code of positions; 0: 2 pi and 10000, of anchors 64 and 20 */
 } hd_detr_opt;
 
@@ -59,7 +61,7 @@ typedef struct hd_detr_queries {
     const int32_t *query;   /* [R] which one; -1: a noised box */
     const int32_t *content; /* [R] row of hd_detr.content */
     hd_tensor *anchor;      /* [R, 4] noised boxes before the sigmoid; else zeros */
-    hd_places groups;       /* who sees whom */
+    hd_sight groups;         /* who sees whom */
 } hd_detr_queries;
 
 /* Answers of the last layer of the decoder, or of all, one behind the other. */
@@ -91,6 +93,10 @@ hd_rows hd_detr_encode_cells(hd_run *r, const hd_detr *m, hd_rows cells, hd_tens
 /* memory: segments of the cells, of which the first are pictures. noise NULL: queries alone. */
 hd_detr_queries hd_detr_ask(hd_run *r, const hd_detr *m, const hd_seg *memory, size_t pictures,
                             const hd_detr_truth *truth, const hd_detr_noise *noise);
+/* The cells that rows see, by their boxes [R, 4] before the sigmoid, which the host reads: those of a box and
+   of what lies within the reach around it. */
+hd_sight hd_detr_near(hd_run *r, const hd_detr *m, const hd_seg *memory, const hd_seg *rows,
+                     const hd_tensor *box);
 hd_detr_found hd_detr_decode(hd_run *r, const hd_detr *m, hd_rows memory, hd_tensor *place,
                              const hd_detr_queries *q, bool all_layers);
 

@@ -44,12 +44,12 @@ static const hd_seg *picture_rows(hd_run *r, const shape *s, const hd_seg *memor
 }
 
 /* Groups of rows, and the rows they see: of a picture the queries, then each group with the queries. */
-static hd_places groups_of(hd_run *r, const shape *s)
+static hd_sight groups_of(hd_run *r, const shape *s)
 {
     size_t items = s->pictures * (1 + s->groups), n = 0, at = 0, i = 0;
     int32_t *asking = hd_host_take(r, 2 * (items + 1) * sizeof *asking),
             *asked = asking ? asking + items : NULL, *seen = hd_host_take(r, (s->seen + 1) * sizeof *seen);
-    if (!s->groups || !asking || !seen) return (hd_places){0};
+    if (!s->groups || !asking || !seen) return (hd_sight){0};
     for (size_t k = 0; k < s->pictures; k++) {
         size_t first = at;
         for (size_t g = 0; g <= s->groups; g++, i++) {
@@ -59,9 +59,9 @@ static hd_places groups_of(hd_run *r, const shape *s)
             for (size_t j = 0; j < own; j++) seen[n++] = (int32_t)at++;
         }
     }
-    return (hd_places){.seen = hd_ints(r, seen, s->seen),
-                       .asking = hd_seg_of(r, asking, items, NULL),
-                       .asked = hd_seg_of(r, asked, items, NULL)};
+    return (hd_sight){.rows = hd_ints(r, seen, s->seen),
+                     .asking = hd_seg_of(r, asking, items, NULL),
+                     .asked = hd_seg_of(r, asked, items, NULL)};
 }
 
 static hd_real logit(double x)

@@ -26,6 +26,7 @@ static const hd_key keys[] = {
     {KEY("activation", UNARY, stack.act)},
     {KEY("queries", WHOLE, queries), .least = 1, .most = MOST_SIZE},
     {KEY("anchors", FLAG, anchors)},
+    {KEY("reach", REAL, reach), .most = 1e6, .when = HD_KEY_RARE},
     {KEY("position_scale", REAL, scale), .most = 1e6},
     {KEY("position_temperature", REAL, temperature), .most = 1e9},
     {0},

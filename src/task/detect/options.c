@@ -33,6 +33,7 @@ static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
     hd_status s = HD_OK;
     if (hd_train_given(set, "width")) s = hd_recipe_follow(set, "ffn-size", 4 * o->width, err);
     if (!s && o->query_kind) s = hd_recipe_follow(set, "denoise-groups", 0, err);
+    if (!s && o->query_kind) s = hd_recipe_follow(set, "query-reach", 0, err);
     return s;
 }
 
@@ -110,7 +111,8 @@ hd_status hd_detect_model(hd_detr_opt *to, const hd_train_options *o, const hd_i
                         .decoder_layers = o->decoder_layers,
                         .queries = (size_t)o->queries,
                         .labels = 1,
-                        .anchors = o->query_kind == 0};
+                        .anchors = o->query_kind == 0,
+                        .reach = (float)o->query_reach};
     if (to->image.kind == HD_IMAGE_resnet) s = hd_train_resnet(&to->image.resnet, o, smallest_side(set), err);
     if (s) return s;
     if (o->width % o->heads)
