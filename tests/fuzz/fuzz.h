@@ -13,17 +13,18 @@
 
 #define MUST(condition) \
     if (!(condition)) __builtin_trap()
+#define FUZZ_UNUSED __attribute__((unused))
 
 static char folder[64], path[HD_PATH]; /* path: of what was written last */
 
-static void make_folder(const char *name) /* "": that of all others */
+FUZZ_UNUSED static void make_folder(const char *name) /* "": that of all others */
 {
     if (!*name) snprintf(folder, sizeof folder, "/dev/shm/heed-fuzz-XXXXXX");
     MUST(*name || mkdtemp(folder));
     MUST(!*name || (!hd_path(path, folder, name, NULL) && !hd_folder_make(path, NULL, NULL)));
 }
 
-static void write_file(const char *name, const void *data, size_t size)
+FUZZ_UNUSED static void write_file(const char *name, const void *data, size_t size)
 {
     MUST(!hd_path(path, folder, name, NULL));
     FILE *f = fopen(path, "wb");
@@ -33,7 +34,7 @@ static void write_file(const char *name, const void *data, size_t size)
 }
 
 /* Which of so many readers gets the bytes: the first of them says so, or always the one in HEED_FUZZ. */
-static size_t reader_of(uint8_t first, size_t readers)
+FUZZ_UNUSED static size_t reader_of(uint8_t first, size_t readers)
 {
     const char *only = getenv("HEED_FUZZ");
     return (only ? strtoul(only, NULL, 10) : first) % readers;
@@ -42,7 +43,7 @@ static size_t reader_of(uint8_t first, size_t readers)
 enum { BPE_PIECES = 264 };
 
 /* vocab.json of a byte-level BPE: every byte, the end, and a few pieces to merge. */
-__attribute__((unused)) static void write_bpe(const char *name)
+FUZZ_UNUSED static void write_bpe(const char *name)
 {
     static const char *const more[] = {"<|endoftext|>", "ab", "abc", "bc", "aa", "aaa", "th", "the"};
     char text[8192];

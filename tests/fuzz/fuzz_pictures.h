@@ -20,7 +20,7 @@ static hd_image make_picture(int width, int height, int channels)
     return im;
 }
 
-__attribute__((unused)) static void write_jpeg(FILE *to, int channels, int progressive)
+FUZZ_UNUSED static void write_jpeg(FILE *to, int channels, int progressive)
 {
     struct jpeg_compress_struct j;
     struct jpeg_error_mgr error;
@@ -55,7 +55,7 @@ static const char *first_folder(int count, char **given)
     return NULL;
 }
 
-__attribute__((unused)) static void write_seeds(int count, char **given)
+FUZZ_UNUSED static void write_seeds(int count, char **given)
 {
     const char *to = first_folder(count, given);
     char file[4200];
