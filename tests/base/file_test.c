@@ -113,10 +113,12 @@ static void assert_holds(const char *path, const void *data, size_t bytes)
     hd_map_close(&m);
     uint8_t *copy = NULL;
     size_t size = 0;
-    assert_int_equal(hd_file_read(&copy, &size, path, &err), HD_OK);
+    assert_int_equal(hd_file_read(&copy, &size, path, bytes, &err), HD_OK);
     assert_int_equal(size, bytes);
     assert_memory_equal(copy, data, bytes);
     hd_mem_free(copy);
+    assert_int_equal(hd_file_read(&copy, &size, path, bytes - 1, &err), HD_ELIMIT);
+    assert_non_null(strstr(err.text, "too large: more than "));
 }
 
 static void a_file_is_mapped_whole(void **state)
@@ -151,7 +153,7 @@ static void assert_refused(const char *path, const char *why)
     hd_err again = {0};
     uint8_t *copy = NULL;
     size_t size;
-    assert_int_equal(hd_file_read(&copy, &size, path, &again), HD_EFILE);
+    assert_int_equal(hd_file_read(&copy, &size, path, 1 << 20, &again), HD_EFILE);
     assert_string_equal(again.text, err.text);
     assert_null(copy);
 }

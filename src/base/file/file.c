@@ -81,11 +81,12 @@ static hd_status read_all(int file, uint8_t *to, size_t *size, const char *path,
     return HD_OK;
 }
 
-hd_status hd_file_read(uint8_t **out, size_t *size, const char *path, hd_err *err)
+hd_status hd_file_read(uint8_t **out, size_t *size, const char *path, size_t most, hd_err *err)
 {
     int file = -1;
     uint8_t *bytes = NULL;
     hd_status s = open_regular(&file, size, path, err);
+    if (!s && *size > most) s = hd_err_set(err, HD_ELIMIT, "%s: too large: more than %zu bytes", path, most);
     if (!s) bytes = hd_mem_new(*size);
     if (!s) s = bytes ? read_all(file, bytes, size, path, err) : hd_err_nomem(err, *size);
     if (file >= 0) close(file);

@@ -18,10 +18,10 @@ void hd_map_close(hd_map *m);       /* accepts a zeroed one */
 /* These bytes were read and are not needed soon: their pages are dropped from this process's memory. */
 void hd_map_forget(const hd_map *m, const void *from, size_t bytes);
 
-/* All bytes of a regular file in memory of the caller, who frees it. Where many threads read small files,
-   this costs them less than mappings, and a file that another program shortens meanwhile is an error of who
-   parses it. */
-hd_status hd_file_read(uint8_t **out, size_t *size, const char *path, hd_err *err);
+/* All bytes of a regular file of at most `most` in memory of the caller, who frees it. Where many threads
+   read small files, this costs them less than mappings, and a file that another program shortens meanwhile is
+   an error of who parses it. */
+hd_status hd_file_read(uint8_t **out, size_t *size, const char *path, size_t most, hd_err *err);
 
 /* A file being saved under a temporary name beside its target. Nothing is visible at `path` until
    hd_save_commit, which syncs the file, renames it and syncs the folder. Leftovers of killed saves of the

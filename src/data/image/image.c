@@ -132,7 +132,7 @@ hd_status hd_image_read(hd_image *out, const char *path, hd_err *err)
     uint8_t *bytes = NULL;
     size_t size = 0;
     *out = (hd_image){0};
-    hd_status s = hd_file_read(&bytes, &size, path, err);
+    hd_status s = hd_file_read(&bytes, &size, path, HD_IMAGE_MOST_BYTES, err);
     if (!s) s = hd_image_decode(out, bytes, size, path, err);
     hd_mem_free(bytes);
     return s;

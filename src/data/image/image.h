@@ -14,6 +14,7 @@
 enum {
     HD_IMAGE_MOST_SIDE = 65535,
     HD_IMAGE_MOST_PIXELS = 178956970, /* what Pillow refuses to go beyond */
+    HD_IMAGE_MOST_BYTES = 1 << 30,    /* of a file */
 };
 
 typedef struct hd_image {

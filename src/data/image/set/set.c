@@ -40,7 +40,7 @@ hd_status hd_image_set_picture_scaled(const hd_image_set *s, size_t i, int side,
     if (s->block) return copy_place(s, i, out, err);
     *out = (hd_image){0};
     hd_status status = name[0] == '/' ? HD_OK : hd_path(below, s->root, name, err);
-    if (!status) status = hd_file_read(&bytes, &size, path, err);
+    if (!status) status = hd_file_read(&bytes, &size, path, HD_IMAGE_MOST_BYTES, err);
     if (!status) status = hd_image_decode_scaled(out, bytes, size, side, path, err);
     hd_mem_free(bytes);
     return status;
