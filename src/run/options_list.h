@@ -133,6 +133,9 @@
     CHOICE("image-encoder", 0, "KIND", "resnet", image_encoder, hd_image_encoder_names,
         "what turns a picture into vectors: of a detector its backbone" IMAGE_ENCODERS, MODEL,
         FOR(CAPTION | DETECT), SHAPE)
+    PATH("encoder-from", 0, "FOLDER", encoder_from,
+        "begin with the encoder of the model in this folder, a classifier of pictures or another captioner: its "
+        "sizes, how it reads pictures, and its weights", MODEL, FOR(CAPTION))
     TEXT("resnet", 0, "STAGES", "64x2,128x2,256x2,512x2", resnet,
         "of a resnet: columns and blocks of its stages, each at half the size of the one before, "
         "as in 64x2,128x2", RESNET)

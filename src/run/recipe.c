@@ -160,7 +160,7 @@ unsigned hd_recipe_parts(const hd_recipe *r, const hd_train_options *o)
     if (o->from) parts |= HD_HAS_FROM;
     if (o->untied) parts |= HD_HAS_UNTIED;
     if (!(parts & HD_HAS_UPDATES)) return parts;
-    if (o->valid.count || o->valid_fraction > 0) parts |= HD_HAS_VALIDATION;
+    if (o->valid.count || o->valid_names || o->valid_fraction > 0) parts |= HD_HAS_VALIDATION;
     if (o->schedule == HD_SCHEDULE_cosine || o->schedule == HD_SCHEDULE_linear) parts |= HD_HAS_DECAY;
     return parts | (o->optimizer == HD_OPT_SGD ? HD_HAS_SGD : HD_HAS_ADAM);
 }

@@ -162,6 +162,36 @@ static void what_goes_on_begins_with_what_was_learned(void **state)
     assert_fails(TRAIN "--from model --width 64 --epochs 1 --out wide", 2, "--width|32");
 }
 
+/* What a classifier of pictures has learned: its vectors are those of a captioner whose encoder is not
+ * trained. */
+static void an_encoder_comes_from_a_classifier(void **state)
+{
+    (void)state;
+    must_run(
+        "awk 'BEGIN { split(\"red green blue\", c, \" \"); for (i = 0; i < 72; i++) "
+        "printf \"pictures/%02d.png\\t%s\\n\", i, c[1 + i % 3] }' > colors.tsv; "
+        "$HEED train -q --device cpu --task classify --model vit --train colors.tsv --image-size 12 "
+        "--patch-size 4 "
+        "--conv-stem 0 --layers 1 --width 16 --heads 2 --ffn-size 32 --pool mean --epochs 1 --out colors");
+    must_run(
+        TRAIN
+        "--encoder-from colors --width 24 --batch-size 8 --min-count 1 --freeze 'model.encoder.*' --steps 2 "
+        "--out begun");
+    assert_prints(
+        "$HEED embed colors pictures/05.png > a; $HEED embed begun pictures/05.png > b; cmp a b; wc -w < b",
+        0, "16\n");
+    must_run(TRAIN "--encoder-from begun --width 24 --batch-size 8 --min-count 1 --steps 2 --out again");
+    assert_prints("$HEED train -q --resume --steps 3 --out again; cmp -s begun/model.safetensors "
+                  "again/model.safetensors",
+                  1, "");
+    assert_fails(TRAIN "--encoder-from none --steps 1 --out bad", 2, "none");
+    assert_fails(TRAIN "--encoder-from colors --from model --steps 1 --out bad", 2, "exclude each other");
+    assert_fails("echo some text here > text.txt; $HEED train -q --device cpu --task lm --model gru --train "
+                 "text.txt --steps 1 "
+                 "--width 8 --out lm; " TRAIN "--encoder-from lm --steps 1 --out bad",
+                 2, "no encoder of pictures");
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -196,6 +226,7 @@ int main(void)
                                        cmocka_unit_test(attention_is_over_the_parts_of_the_picture),
                                        cmocka_unit_test(a_resumed_run_equals_a_whole_one),
                                        cmocka_unit_test(what_goes_on_begins_with_what_was_learned),
+                                       cmocka_unit_test(an_encoder_comes_from_a_classifier),
                                        cmocka_unit_test(what_is_wrong_is_said)};
     return outcome(cmocka_run_group_tests(tests, make_data, scratch_remove));
 }

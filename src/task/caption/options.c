@@ -175,6 +175,9 @@ hd_status hd_caption_check(const hd_train_options *o, hd_err *err)
     s = hd_augment_check(&augment, err);
     if (!s) s = hd_train_check_end(o, err);
     if (!s) s = hd_caption_model(&model, o, err);
+    if (!s && o->from && o->encoder_from)
+        s = hd_err_set(err, HD_EARG, "--from and --encoder-from exclude each other");
+    if (!s && o->encoder_from) s = hd_caption_origin(&model.image, o->encoder_from, err);
     return s || o->from ? s : attempt(&model, err); /* what another model is, it says itself */
 }
 

@@ -14,6 +14,7 @@
 #include "run/pictures.h"
 #include "task/caption/training.h"
 #include "task/list.h"
+#include "train/published.h"
 
 enum { SIDED = 10 }; /* one of so many captions that say left or right is too many to mirror pictures */
 
@@ -307,7 +308,9 @@ static hd_status open(hd_session *s, hd_err *err)
     hd_status st = hd_caption_model(&model, o, err);
     if (!st) st = hd_caption_read(&t->train, &t->valid, o, err);
     if (!st && o->flip == HD_TRAIN_FLIP_AUTO) choose_flip(s);
-    if (!st && !hd_session_folder(s)) st = choose_size(&model.image, &t->train.set, o, err);
+    if (!st && !hd_session_folder(s))
+        st = o->encoder_from ? hd_caption_origin(&model.image, o->encoder_from, err)
+                             : choose_size(&model.image, &t->train.set, o, err);
     if (!st) st = make_tokenizer(s, &model, err);
     if (!st) st = hd_captions_encode(&t->train, t->folder.tokenizer[0], longest, err);
     if (!st && t->valid.set.count) st = hd_captions_encode(&t->valid, t->folder.tokenizer[0], longest, err);
@@ -319,6 +322,16 @@ static hd_status open(hd_session *s, hd_err *err)
     hd_model_folder_take(&t->folder, HD_TRAIN_CAPTION, hd_encdec_model(t->model));
     s->params = &t->model->params;
     return open_loaders(s, err);
+}
+
+static hd_status begin_weights(hd_session *s, hd_err *err)
+{
+    captioning *t = s->state;
+    const hd_train_options *o = s->options;
+    if (o->from && !o->resume) return hd_published_load(s->params, o->from, err);
+    hd_status st = hd_params_draw(s->params, (uint64_t)o->seed, err);
+    if (st || !o->encoder_from || o->resume) return st;
+    return hd_caption_take_encoder(t->model, o->encoder_from, s->backend, err);
 }
 
 static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
@@ -354,6 +367,7 @@ const hd_task hd_task_caption = {
     .check = hd_caption_check,
     .open = open,
     .release = release,
+    .weights = begin_weights,
     .plan = plan,
     .load = load,
     .send = send,
