@@ -8,8 +8,8 @@
     CHOICE("preset", 'p', "NAME", "tiny", preset, hd_preset_names,
         "sizes and training recipe; other options override parts of it. translate: tiny, small, base or big "
         "(Transformers), sutskever, rnnsearch, luong or tutorial (recurrent); lm: gpt2, gpt2-medium, "
-        "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell or "
-        "caption-transformer; detect: detr-small; classify: vit-tiny, vit-lite (the default for pictures) or "
+        "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell, "
+        "caption-luong or caption-transformer; detect: detr-small; classify: vit-tiny, vit-lite (the default for pictures) or "
         "vit-b16", FOR(TRANSLATE | LM | MLM | CLASSIFY | CAPTION | DETECT),
         NEEDS(HD_HAS_PRESET))
     PATH("out", 'o', "FOLDER", out, "model folder to write; created if missing", CALL)

@@ -99,7 +99,7 @@ static const hd_setting fine_tuning[] = {
     {"warmup", "20"}, {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"},
     {"label-smoothing", "0"}, {"batch-size", "32"}, {"epochs", "10"}, {0}};
 static const hd_setting show_attend_tell[] = {
-    {"image-encoder", "resnet"}, {"resnet", "32x1,64x2,128x2,256x3"}, {"decoder", "lstm"},
+    {"image-encoder", "resnet"}, {"resnet", "32x1,64x2,128x2,256x4"}, {"decoder", "lstm"},
     {"decoder-layers", "1"}, {"attention-gate", "true"}, {"attention-penalty", "1"},
     {"decoder-init", "maps"}, {"readout", "residual"}, {"untied", "true"}, {"width", "512"},
     {"unit", "word"}, {"min-count", "5"}, {"vocab-size", "1000000"}, {"max-length", "50"},
@@ -107,6 +107,9 @@ static const hd_setting show_attend_tell[] = {
     {"batch-size", "64"}, {"lr", "0.0004"}, {"warmup", "400"}, {"schedule", "cosine"},
     {"min-lr-ratio", "0.01"}, {"weight-decay", "0.01"}, {"clip", "5"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"},
     {"select-by", "cider"}, {"epochs", "40"}, {0}};
+static const hd_setting caption_luong[] = {
+    {"attention-query", "current"}, {"readout", "deep"}, {"decoder-init", "zeros"}, {"attention-penalty", "0"},
+    {0}};
 static const hd_setting caption_transformer[] = {
     {"image-encoder", "vit"}, {"patch-size", "8"}, {"conv-stem", "3"}, {"decoder", "transformer"},
     {"encoder-layers", "4"}, {"decoder-layers", "3"}, {"width", "256"}, {"ffn-size", "1024"}, {"heads", "8"},
