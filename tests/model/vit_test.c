@@ -118,6 +118,27 @@ static void answers_do_not_depend_on_the_batch_or_the_threads(void **state)
     }
 }
 
+/* Where the class token alone is asked for, the last block does nothing else; numbers stay the same. */
+static void the_class_token_alone_is_that_among_all_rows(void **state)
+{
+    (void)state;
+    for (int distilled = 0; distilled < 2; distilled++) {
+        hd_classifier_opt o = vt_opt(HD_POOL_first);
+        o.body.image.distilled = distilled;
+        vit_toy t;
+        vt_open(&t, &o, 1, false);
+        hd_real *alone = answer(&t, 0, VT_ITEMS);
+        hd_rows x = rows_of(&t, 2);
+        hd_tensor *y = hd_dense_of(&t.run, &t.m->out, hd_reduce(&t.run, x.t, x.seg, HD_FIRST), HD_IDENTITY);
+        hd_real *among = host_copy(&t.run, hd_log_softmax(&t.run, y));
+        assert_memory_equal(alone, among, VT_ITEMS * VT_CLASSES * sizeof *alone);
+        hd_class_batch b = vt_batch(&t, 0, VT_ITEMS);
+        assert_int_equal(hd_rows_of(t.m->body.type->first(&t.run, t.m->body.self, &b.in).t), VT_ITEMS);
+        free(alone), free(among);
+        vt_close(&t);
+    }
+}
+
 static void pictures_of_other_sizes_are_read(void **state)
 {
     (void)state;
@@ -292,6 +313,7 @@ int main(void)
         cmocka_unit_test(a_picture_has_as_many_rows_as_squares_and_tokens),
         cmocka_unit_test(squares_are_projected_as_a_convolution_does),
         cmocka_unit_test(answers_do_not_depend_on_the_batch_or_the_threads),
+        cmocka_unit_test(the_class_token_alone_is_that_among_all_rows),
         cmocka_unit_test(pictures_of_other_sizes_are_read),
         cmocka_unit_test(pictures_that_cannot_be_read_are_refused),
         cmocka_unit_test(prepared_weights_give_nearly_the_same),
