@@ -138,7 +138,7 @@
         "sizes, how it reads pictures, and its weights", MODEL, FOR(CAPTION))
     TEXT("resnet", 0, "STAGES", "64x2,128x2,256x2,512x2", resnet,
         "of a resnet: columns and blocks of its stages, each at half the size of the one before, "
-        "as in 64x2,128x2", RESNET)
+        "as in 64x2,128x2; /1 behind one: at its whole size", RESNET)
     CHOICE("resnet-stem", 0, "KIND", "auto", resnet_stem, hd_train_stems,
         "what comes before them: large (7x7 and pooling: a quarter of the size), small (3x3: the whole size), "
         "or auto: small where pictures are below 96 pixels", RESNET)

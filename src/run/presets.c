@@ -81,13 +81,13 @@ static const hd_setting bert_base[] = {
     {"vocab-size", "30522"}, {"batch-size", "256"}, {"lr", "0.0001"}, {"warmup", "10000"}, {"beta2", "0.999"},
     {"steps", "1000000"}, {0}};
 static const hd_setting detr_small[] = {
-    {"image-encoder", "resnet"}, {"resnet", "64x2,128x2,256x2"}, {"encoder-layers", "2"},
+    {"image-encoder", "resnet"}, {"resnet", "64x2,128x2,256x2/1"}, {"encoder-layers", "2"},
     {"decoder-layers", "3"}, {"width", "192"}, {"ffn-size", "768"}, {"heads", "8"}, {"activation", "relu"},
     {"dropout", "0"}, {"queries", "60"}, {"query-kind", "anchors"}, {"query-reach", "1"}, {"denoise-groups", "5"},
     {"no-object-weight", "0.1"}, {"flip", "turns"}, {"scale-jitter", "0.3"}, {"color", "0.2"},
     {"batch-size", "16"}, {"lr", "0.0004"}, {"warmup", "200"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},
     {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"}, {"clip", "1"}, {"ema", "0.999"},
-    {"label-smoothing", "0"}, {"epochs", "400"}, {0}};
+    {"label-smoothing", "0"}, {"steps", "5200"}, {0}};
 static const hd_setting labels[] = {
     {"layers", "1"}, {"width", "128"}, {"ffn-size", "256"}, {"heads", "4"}, {"activation", "gelu"},
     {"dropout", "0.3"}, {"lr", "0.002"}, {"warmup", "100"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},
