@@ -82,7 +82,7 @@ static const hd_setting bert_base[] = {
     {"steps", "1000000"}, {0}};
 static const hd_setting detr_small[] = {
     {"image-encoder", "resnet"}, {"resnet", "64x2,128x2,256x2/1"}, {"encoder-layers", "2"},
-    {"decoder-layers", "3"}, {"width", "192"}, {"ffn-size", "768"}, {"heads", "8"}, {"activation", "relu"},
+    {"decoder-layers", "3"}, {"width", "256"}, {"ffn-size", "1024"}, {"heads", "8"}, {"activation", "relu"},
     {"dropout", "0"}, {"queries", "60"}, {"query-kind", "anchors"}, {"query-reach", "1"}, {"denoise-groups", "5"},
     {"no-object-weight", "0.1"}, {"flip", "turns"}, {"scale-jitter", "0.3"}, {"color", "0.2"},
     {"batch-size", "16"}, {"lr", "0.0004"}, {"warmup", "200"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},
