@@ -85,7 +85,7 @@ static const hd_setting detr_small[] = {
     {"decoder-layers", "3"}, {"width", "256"}, {"ffn-size", "1024"}, {"heads", "8"}, {"activation", "relu"},
     {"dropout", "0"}, {"queries", "60"}, {"query-kind", "anchors"}, {"query-reach", "1"}, {"denoise-groups", "5"},
     {"no-object-weight", "0.1"}, {"flip", "turns"}, {"scale-jitter", "0.3"}, {"color", "0.2"},
-    {"batch-size", "16"}, {"lr", "0.0004"}, {"warmup", "200"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},
+    {"batch-size", "16"}, {"lr", "0.0003"}, {"warmup", "400"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},
     {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"}, {"clip", "1"}, {"ema", "0.999"},
     {"label-smoothing", "0"}, {"steps", "5200"}, {0}};
 static const hd_setting labels[] = {
