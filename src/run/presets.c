@@ -125,7 +125,7 @@ static const hd_setting vit_lite[] = {
     {"flip", "horizontal"}, {"shift", "2"}, {0}};
 static const hd_setting vit_tiny[] = {
     {"image-size", "32"}, {"layers", "2"}, {"width", "64"}, {"ffn-size", "128"}, {"drop-path", "0"},
-    {"batch-size", "64"}, {"warmup", "100"}, {"steps", "800"}, {0}};
+    {"batch-size", "64"}, {"warmup", "100"}, {"steps", "500"}, {0}};
 static const hd_setting vit_b16[] = {
     {"conv-stem", "0"}, {"patch-size", "16"}, {"image-size", "224"}, {"layers", "12"}, {"width", "768"},
     {"ffn-size", "3072"}, {"heads", "12"}, {"batch-size", "1024"}, {"micro-batches", "8"}, {"lr", "0.001"},
