@@ -1,11 +1,12 @@
-/* libFuzzer target: any bytes as config.json or as the index of the weights in a folder that transformers
-   wrote. The first byte says which, the second which allocation fails (0 to 63: none), the rest is the file;
-   all that lies beside it is good. What is refused leaves nothing behind. */
+/* libFuzzer target: any bytes as config.json, preprocessor_config.json or the index of the weights in a
+   folder that transformers wrote. The first byte says which, the second which allocation fails (0 to 63:
+   none), the rest is the file; all that lies beside it is good. What is refused leaves nothing behind. */
 #include <stdio.h>
 
 #include "fuzz.h"
 #include "hub/weights.h"
 #include "hub/import.h"
+#include "model/encoder/classifier.h"
 #include "task/language/language.h"
 #include "task/masked/masked.h"
 #include "train/published.h"
@@ -33,7 +34,9 @@ static const struct {
                {"bert/config.json", import},
                {"marian/config.json", import},
                {"t5/config.json", import},
-               {"index/model.safetensors.index.json", load}};
+               {"index/model.safetensors.index.json", load},
+               {"vit/config.json", import},
+               {"picture/preprocessor_config.json", import}};
 
 static void publish(const char *where, const hd_params *p)
 {
@@ -73,15 +76,39 @@ static void write_bert(void)
     write_file("bert/vocab.txt", words, sizeof words - 1);
 }
 
+static void write_vit(void)
+{
+    static const char config[] =
+        "{\"model_type\": \"vit\", \"architectures\": [\"ViTForImageClassification\"], \"hidden_size\": 4, "
+        "\"num_hidden_layers\": 1, \"num_attention_heads\": 1, \"intermediate_size\": 8, \"image_size\": 4, "
+        "\"patch_size\": 2}";
+    hd_classifier_opt opt = {.body = {.type = &hd_model_vit,
+                                      .image = {.height = 4,
+                                                .width = 4,
+                                                .channels = 3,
+                                                .patch = 2,
+                                                .class_token = true,
+                                                .stack = {.layers = 1, .heads = 1, .width = 4, .inner = 8}}},
+                             .pool = HD_POOL_first,
+                             .classes = 2};
+    hd_classifier *m = NULL;
+    MUST(!hd_classifier_new(&m, backend, &opt, false, NULL) && !hd_params_draw(m->params, 1, NULL));
+    publish("vit", m->params);
+    publish("picture", m->params);
+    write_file("picture/config.json", config, sizeof config - 1);
+    hd_classifier_free(m);
+}
+
 int LLVMFuzzerInitialize(int *count, char ***words)
 {
-    static const char *const inner[] = {"", "gpt2", "bert", "marian", "t5", "index"};
+    static const char *const inner[] = {"", "gpt2", "bert", "marian", "t5", "index", "vit", "picture"};
     (void)count, (void)words;
     for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) make_folder(inner[i]);
     MUST(!hd_path(to, folder, "made", NULL));
     MUST(!hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = 1}, NULL));
     write_gpt2();
     write_bert();
+    write_vit();
     return 0;
 }
 
