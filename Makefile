@@ -23,7 +23,7 @@ configure = $(check-tools)$(check-compiler)@cmake -S . -B $(1) $(fresh) $(set) $
 compile = @MAKEFLAGS=--no-print-directory cmake --build $(1) -j$(JOBS) $(if $(2),--target $(2))
 check = @cd $(1) && ctest --output-on-failure -j$(JOBS)
 
-.PHONY: all demo test bench asan tsan fuzz install uninstall deps format clean help
+.PHONY: all demo demo-vision test bench asan tsan fuzz install uninstall deps format clean help
 
 all: ## build build/heed and build/libheed.so (the default)
 	$(call configure,build,$(plain))
@@ -33,6 +33,11 @@ demo: ## install what the build needs, build, train a small translator and look 
 	@scripts/deps build
 	@$(MAKE) --no-print-directory all
 	@scripts/demo
+
+demo-vision: ## the same with pictures that heed draws itself, and that it classifies, detects and describes
+	@scripts/deps build
+	@$(MAKE) --no-print-directory all
+	@scripts/demo-vision
 
 test: ## install what the tests need, build, run all tests
 	@scripts/deps build test
@@ -87,4 +92,4 @@ clean: ## remove everything built
 	rm -rf build build-asan build-tsan build-fuzz
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1: /p' Makefile | awk -F ': ' '{printf "make %-10s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1: /p' Makefile | awk -F ': ' '{printf "make %-12s %s\n", $$1, $$2}'
