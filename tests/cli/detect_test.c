@@ -80,6 +80,8 @@ static void a_resnet_is_a_backbone_and_pictures_may_turn(void **state)
              "--image-encoder resnet --resnet 8x1,16x1 --resnet-stem large --query-kind learned "
              "--denoise-groups 0 --query-reach 0 --steps 2 --out e && $HEED export e hf && grep -q stage2 "
              "hf/config.json");
+    must_run("$HEED shapes -q -n 2 --size 1024 -o big");
+    assert_fails("$HEED detect r $(ls big/*/*/*.png | head -n 1)", 1, "1024 x 1024 pixels|scale it down");
     assert_fails("$HEED export r hf2", 1, "--query-kind learned");
     assert_fails(SMALL "--image-encoder resnet --resnet 8y1 --steps 1 --out x", 2, "--resnet 8y1");
 }

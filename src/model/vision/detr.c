@@ -10,7 +10,7 @@
 static const hd_init XAVIER = {HD_INIT_XAVIER, 1, 0}, TORCH = {HD_INIT_TORCH, 1, 0},
                      ZERO = {HD_INIT_ZERO, 0, 0};
 
-enum { BOX = 4, MOST_LAYERS = 64 };
+enum { BOX = 4, MOST_LAYERS = 64, MOST_CELLS = 1 << 15 };
 
 /* -- making -- */
 
@@ -212,8 +212,26 @@ hd_rows hd_detr_encode_cells(hd_run *r, const hd_detr *m, hd_rows cells, hd_tens
     return x;
 }
 
+/* Cells see each other: what a picture costs grows with the square of their number. */
+static bool small_enough(hd_run *r, const hd_detr *m, const hd_pixels *in)
+{
+    for (size_t i = 0; in && i < in->items; i++) {
+        const int32_t *size = in->host_size + 2 * i;
+        int cells[2];
+        m->image.type->grid(&m->image.opt, size[0], size[1], cells);
+        if ((double)cells[0] * cells[1] > MOST_CELLS)
+            return hd_fail(r, HD_ELIMIT,
+                           "a picture of %d x %d pixels becomes %d x %d cells, of which the model takes %d: "
+                           "scale it "
+                           "down",
+                           size[1], size[0], cells[1], cells[0], MOST_CELLS) != NULL;
+    }
+    return true;
+}
+
 hd_rows hd_detr_encode(hd_run *r, const hd_detr *m, const hd_items *in, hd_tensor **place)
 {
+    if (!small_enough(r, m, in->pixels)) return (hd_rows){0};
     hd_probe_enter(r, "backbone"); /* whose layers are no layers of the encoder */
     hd_rows cells = hd_image_encoder_rows(r, &m->image, hd_image_encoder_layers(&m->image.opt), in);
     hd_probe_leave(r);
