@@ -269,16 +269,22 @@ size_t hd_stack_slots(const hd_stack *k, hd_slot_kind *kinds)
     return (size_t)n;
 }
 
+static void run_stream(hd_run *r, const hd_stack *k, int first, int end, hd_stream *s, hd_rows memory,
+                       hd_slot *slot)
+{
+    s->pre = k->opt.pre_norm, s->dropout = k->opt.dropout;
+    for (int l = first; l < end; l++) {
+        hd_probe_enter(r, "%d", l);
+        s->drop_path = l ? k->opt.drop_path * (float)l / (float)(k->opt.layers - 1) : 0;
+        run_block(r, k, &k->block[l], s, memory, slot ? slot + layer_slots(k) * l : NULL);
+        hd_probe_leave(r);
+    }
+}
+
 static hd_rows run_blocks(hd_run *r, const hd_stack *k, int first, int end, hd_stream s, hd_rows memory,
                           hd_slot *slot)
 {
-    s.pre = k->opt.pre_norm, s.dropout = k->opt.dropout;
-    for (int l = first; l < end; l++) {
-        hd_probe_enter(r, "%d", l);
-        s.drop_path = l ? k->opt.drop_path * (float)l / (float)(k->opt.layers - 1) : 0;
-        run_block(r, k, &k->block[l], &s, memory, slot ? slot + layer_slots(k) * l : NULL);
-        hd_probe_leave(r);
-    }
+    run_stream(r, k, first, end, &s, memory, slot);
     return hd_stream_end(r, &s, end == k->opt.layers ? &k->last : NULL);
 }
 
@@ -290,6 +296,28 @@ hd_rows hd_stack_of(hd_run *r, const hd_stack *k, hd_rows x, hd_rows memory, hd_
 hd_rows hd_stack_rows_at_layer(hd_run *r, const hd_stack *k, int layers, hd_rows x)
 {
     return run_blocks(r, k, 0, layers, (hd_stream){.x = x}, (hd_rows){0}, NULL);
+}
+
+/* Draws go by item and row, so that they are those of the whole block. */
+static void run_first(hd_run *r, const hd_block *b, hd_stream *s, const hd_seg *one)
+{
+    const int32_t *index = s->x.seg->begin;
+    hd_rows all = hd_stream_in(r, s, &b->norm[0]);
+    hd_rows asking = {hd_gather(r, all.t, index, one->rows, 1), one};
+    s->x = (hd_rows){hd_gather(r, s->x.t, index, one->rows, 1), one};
+    hd_stream_out(r, s, &b->norm[0], hd_mha_of(r, &b->self, asking, all, HD_FULL, NULL));
+    hd_stream_out(r, s, &b->norm[2], hd_ffn_of(r, &b->ffn, hd_stream_in(r, s, &b->norm[2])));
+}
+
+hd_rows hd_stack_first(hd_run *r, const hd_stack *k, hd_rows x, const hd_seg *one)
+{
+    int end = k->opt.layers - 1;
+    hd_stream s = {.x = x};
+    if (!x.t || !one) return (hd_rows){0};
+    run_stream(r, k, 0, end, &s, (hd_rows){0}, NULL);
+    s.drop_path = end ? k->opt.drop_path : 0;
+    run_first(r, &k->block[end], &s, one);
+    return hd_stream_end(r, &s, &k->last);
 }
 
 hd_rows hd_stack_placed(hd_run *r, const hd_stack *k, int first, int count, hd_rows x, hd_rows memory,

@@ -78,6 +78,11 @@ hd_rows hd_stack_of(hd_run *r, const hd_stack *s, hd_rows x, hd_rows memory, hd_
    comes behind all alone. The others are not run. */
 hd_rows hd_stack_rows_at_layer(hd_run *r, const hd_stack *s, int layers, hd_rows x);
 
+/* What all blocks make of the first row of each item: the last one reads the others for keys and values
+   alone. one: segments of a row for each item. Pre-norm blocks without a memory that keep their activations.
+ */
+hd_rows hd_stack_first(hd_run *r, const hd_stack *s, hd_rows x, const hd_seg *one);
+
 /* What blocks first .. first + count-1 make of x where attention has places, which all of them share; neither
    causal nor cached. */
 hd_rows hd_stack_placed(hd_run *r, const hd_stack *s, int first, int count, hd_rows x, hd_rows memory,

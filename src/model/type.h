@@ -113,6 +113,9 @@ typedef struct hd_model_type {
        begins anew. Token types are for those that read them; NULL: all of a first text. Of a model of two
        sides the rows of its encoder. NULL: it has no rows. */
     hd_rows (*rows)(hd_run *r, const void *self, int layers, const hd_items *in);
+    /* The same of the last layer where nothing but the first row of each item is asked for: perhaps only
+       those. NULL: as rows. */
+    hd_rows (*first)(hd_run *r, const void *self, const hd_items *in);
     bool reads_types;
     hd_head_dropout head_dropout;
     hd_init head_init; /* of the weight of such a layer; zeros: PyTorch's default */

@@ -8,8 +8,8 @@
     CHOICE("preset", 'p', "NAME", "tiny", preset, hd_preset_names,
         "sizes and training recipe; other options override parts of it. translate: tiny, small, base or big "
         "(Transformers), sutskever, rnnsearch, luong or tutorial (recurrent); lm: gpt2, gpt2-medium, "
-        "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell or "
-        "caption-transformer; detect: detr-small; classify: vit-tiny, vit-lite (the default for pictures) or "
+        "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell, "
+        "caption-luong or caption-transformer; detect: detr-small; classify: vit-tiny, vit-lite (the default for pictures) or "
         "vit-b16", FOR(TRANSLATE | LM | MLM | CLASSIFY | CAPTION | DETECT),
         NEEDS(HD_HAS_PRESET))
     PATH("out", 'o', "FOLDER", out, "model folder to write; created if missing", CALL)
@@ -138,7 +138,7 @@
         "sizes, how it reads pictures, and its weights", MODEL, FOR(CAPTION))
     TEXT("resnet", 0, "STAGES", "64x2,128x2,256x2,512x2", resnet,
         "of a resnet: columns and blocks of its stages, each at half the size of the one before, "
-        "as in 64x2,128x2", RESNET)
+        "as in 64x2,128x2; /1 behind one: at its whole size", RESNET)
     CHOICE("resnet-stem", 0, "KIND", "auto", resnet_stem, hd_train_stems,
         "what comes before them: large (7x7 and pooling: a quarter of the size), small (3x3: the whole size), "
         "or auto: small where pictures are below 96 pixels", RESNET)

@@ -124,14 +124,16 @@ hd_status hd_train_prepare(hd_image_prepare *out, const hd_image_set *set, const
 
 enum { SMALL = 96, MOST_COLUMNS = 1 << 16, MOST_BLOCKS = 1000 };
 
-/* A stage as in 64x2; what follows it. NULL: it is none. */
-static const char *read_stage(const char *text, size_t *columns, int *blocks)
+/* A stage as in 64x2 or 64x2/1; what follows it. NULL: it is none. */
+static const char *read_stage(const char *text, size_t *columns, int *blocks, bool *keeps)
 {
     char *end;
     unsigned long a = strtoul(text, &end, 10);
     if (end == text || *end != 'x' || a < 1 || a > MOST_COLUMNS) return NULL;
     const char *second = end + 1;
     unsigned long b = strtoul(second, &end, 10);
+    *keeps = end != second && end[0] == '/' && end[1] == '1';
+    if (*keeps) end += 2;
     if (end == second || (*end && *end != ',') || b < 1 || b > MOST_BLOCKS) return NULL;
     *columns = a, *blocks = (int)b;
     return *end ? end + 1 : end;
@@ -144,7 +146,8 @@ hd_status hd_train_resnet(hd_resnet_opt *out, const hd_train_options *o, int sid
         .bottleneck = o->resnet_bottleneck, .stem_small = small, .norm = (hd_map_norm_kind)o->resnet_norm};
     const char *at = o->resnet ? o->resnet : "";
     while (at && *at && out->stages < HD_RESNET_STAGES) {
-        at = read_stage(at, &out->hidden[out->stages], &out->depths[out->stages]);
+        int n = out->stages;
+        at = read_stage(at, &out->hidden[n], &out->depths[n], &out->keeps[n]);
         out->stages++;
     }
     if (!at || *at || !out->stages)
@@ -158,7 +161,7 @@ const char *hd_train_resnet_text(const hd_resnet_opt *n, char to[HD_RESNET_TEXT]
 {
     size_t used = 0;
     for (int s = 0; s < n->stages && used < HD_RESNET_TEXT; s++)
-        used += (size_t)snprintf(to + used, HD_RESNET_TEXT - used, "%s%zux%d", s ? "," : "", n->hidden[s],
-                                 n->depths[s]);
+        used += (size_t)snprintf(to + used, HD_RESNET_TEXT - used, "%s%zux%d%s", s ? "," : "", n->hidden[s],
+                                 n->depths[s], n->keeps[s] ? "/1" : "");
     return to;
 }

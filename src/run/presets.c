@@ -81,13 +81,13 @@ static const hd_setting bert_base[] = {
     {"vocab-size", "30522"}, {"batch-size", "256"}, {"lr", "0.0001"}, {"warmup", "10000"}, {"beta2", "0.999"},
     {"steps", "1000000"}, {0}};
 static const hd_setting detr_small[] = {
-    {"image-encoder", "resnet"}, {"resnet", "64x2,128x2,256x2"}, {"encoder-layers", "2"},
-    {"decoder-layers", "3"}, {"width", "192"}, {"ffn-size", "768"}, {"heads", "8"}, {"activation", "relu"},
+    {"image-encoder", "resnet"}, {"resnet", "64x2,128x2,256x2/1"}, {"encoder-layers", "2"},
+    {"decoder-layers", "3"}, {"width", "256"}, {"ffn-size", "1024"}, {"heads", "8"}, {"activation", "relu"},
     {"dropout", "0"}, {"queries", "60"}, {"query-kind", "anchors"}, {"query-reach", "1"}, {"denoise-groups", "5"},
     {"no-object-weight", "0.1"}, {"flip", "turns"}, {"scale-jitter", "0.3"}, {"color", "0.2"},
-    {"batch-size", "16"}, {"lr", "0.0004"}, {"warmup", "200"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},
+    {"batch-size", "16"}, {"lr", "0.0003"}, {"warmup", "400"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},
     {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"}, {"clip", "1"}, {"ema", "0.999"},
-    {"label-smoothing", "0"}, {"epochs", "400"}, {0}};
+    {"label-smoothing", "0"}, {"steps", "5200"}, {0}};
 static const hd_setting labels[] = {
     {"layers", "1"}, {"width", "128"}, {"ffn-size", "256"}, {"heads", "4"}, {"activation", "gelu"},
     {"dropout", "0.3"}, {"lr", "0.002"}, {"warmup", "100"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},
@@ -99,7 +99,7 @@ static const hd_setting fine_tuning[] = {
     {"warmup", "20"}, {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"},
     {"label-smoothing", "0"}, {"batch-size", "32"}, {"epochs", "10"}, {0}};
 static const hd_setting show_attend_tell[] = {
-    {"image-encoder", "resnet"}, {"resnet", "32x1,64x2,128x2,256x3"}, {"decoder", "lstm"},
+    {"image-encoder", "resnet"}, {"resnet", "32x1,64x2,128x2,256x4"}, {"decoder", "lstm"},
     {"decoder-layers", "1"}, {"attention-gate", "true"}, {"attention-penalty", "1"},
     {"decoder-init", "maps"}, {"readout", "residual"}, {"untied", "true"}, {"width", "512"},
     {"unit", "word"}, {"min-count", "5"}, {"vocab-size", "1000000"}, {"max-length", "50"},
@@ -107,6 +107,9 @@ static const hd_setting show_attend_tell[] = {
     {"batch-size", "64"}, {"lr", "0.0004"}, {"warmup", "400"}, {"schedule", "cosine"},
     {"min-lr-ratio", "0.01"}, {"weight-decay", "0.01"}, {"clip", "5"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"},
     {"select-by", "cider"}, {"epochs", "40"}, {0}};
+static const hd_setting caption_luong[] = {
+    {"attention-query", "current"}, {"readout", "deep"}, {"decoder-init", "zeros"}, {"attention-penalty", "0"},
+    {0}};
 static const hd_setting caption_transformer[] = {
     {"image-encoder", "vit"}, {"patch-size", "8"}, {"conv-stem", "3"}, {"decoder", "transformer"},
     {"encoder-layers", "4"}, {"decoder-layers", "3"}, {"width", "256"}, {"ffn-size", "1024"}, {"heads", "8"},
@@ -122,7 +125,7 @@ static const hd_setting vit_lite[] = {
     {"flip", "horizontal"}, {"shift", "2"}, {0}};
 static const hd_setting vit_tiny[] = {
     {"image-size", "32"}, {"layers", "2"}, {"width", "64"}, {"ffn-size", "128"}, {"drop-path", "0"},
-    {"batch-size", "64"}, {"warmup", "100"}, {"steps", "800"}, {0}};
+    {"batch-size", "64"}, {"warmup", "100"}, {"steps", "500"}, {0}};
 static const hd_setting vit_b16[] = {
     {"conv-stem", "0"}, {"patch-size", "16"}, {"image-size", "224"}, {"layers", "12"}, {"width", "768"},
     {"ffn-size", "3072"}, {"heads", "12"}, {"batch-size", "1024"}, {"micro-batches", "8"}, {"lr", "0.001"},

@@ -24,6 +24,7 @@
     X(GPT2_LARGE, "gpt2-large", LM, GPT2, gpt2_large)                                             \
     X(GPT2_XL, "gpt2-xl", LM, GPT2, gpt2_xl)                                                      \
     X(SHOW_ATTEND_TELL, "show-attend-tell", CAPTION, NONE, show_attend_tell)                      \
+    X(CAPTION_LUONG, "caption-luong", CAPTION, SHOW_ATTEND_TELL, caption_luong)                   \
     X(CAPTION_TRANSFORMER, "caption-transformer", CAPTION, SHOW_ATTEND_TELL, caption_transformer) \
     X(DETR_SMALL, "detr-small", DETECT, NONE, detr_small)                                         \
     X(VIT_TINY, "vit-tiny", CLASSIFY, VIT_LITE, vit_tiny)                                         \

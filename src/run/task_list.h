@@ -10,7 +10,7 @@
     X(TRANSLATE, translate, "one language into another", "a translator", "translate", text, false, true,    \
       "best_bleu", translator)                                                                              \
     X(LM, lm, "a language model", "a language model", "generate", text, true, false, "best_bleu", language) \
-    X(CLASSIFY, classify, "a label for each text", "a classifier", "classify", item, true, true,            \
+    X(CLASSIFY, classify, "a label for each text or picture", "a classifier", "classify", item, true, true, \
       "best_accuracy", labeler)                                                                             \
     X(TAG, tag, "a label for each token", "a tagger", "tag", words, true, true, "best_accuracy", labeler)   \
     X(MLM, mlm, "a masked language model", "a masked language model", "fill", masks, true, true,            \

@@ -14,8 +14,9 @@ hd_classifier_opt hd_bench_vit_b16(void)
                            .width = 224,
                            .channels = 3,
                            .patch = 16,
+                           .class_token = true,
                            .stack = {.layers = 12, .heads = 12, .width = 768, .inner = 3072}}},
-        .pool = HD_POOL_mean,
+        .pool = HD_POOL_first,
         .classes = 1000};
 }
 

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "cli/shell.h"
 #include "outcome.h"
+#include "processes.h"
 
 #include "data/image/image.h"
 
@@ -137,6 +138,25 @@ static void a_run_that_is_resumed_makes_the_same_bytes(void **state)
     }
 }
 
+/* The losses of the first updates, to five digits. */
+#define LOSSES(model) \
+    "sed -n 's/.*\"kind\":\"train\".*\"loss\":\\([0-9.]\\{6\\}\\).*/\\1/p' " model "/train/log.jsonl"
+
+static void several_processes_share_every_batch(void **state)
+{
+    (void)state;
+    const char *options = "--cutmix 1 --rotate 10 --steps 3 --threads 1 --report-every 1 ";
+    char command[1200];
+    if (!processes_prepare()) leave_out("several processes");
+    snprintf(command, sizeof command,
+             TRAIN_OPTIONS FOLDER "%s--out alone && timeout 100 mpirun -n 3 " TRAIN_OPTIONS FOLDER
+                                  "%s--out shared && " LOSSES("alone") " > a && " LOSSES(
+                                      "shared") " > b && "
+                                                "test $(wc -l < a) = 3 && cmp a b",
+             options, options);
+    must_run(command);
+}
+
 static void every_option_has_an_effect(void **state)
 {
     (void)state;
@@ -246,6 +266,7 @@ int main(void)
         cmocka_unit_test(pictures_get_labels),
         cmocka_unit_test(data_come_in_three_forms),
         cmocka_unit_test(a_run_that_is_resumed_makes_the_same_bytes),
+        cmocka_unit_test(several_processes_share_every_batch),
         cmocka_unit_test(every_option_has_an_effect),
         cmocka_unit_test(another_model_is_fine_tuned),
         cmocka_unit_test(what_is_wrong_is_said),

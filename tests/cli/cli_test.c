@@ -17,7 +17,7 @@
 #include "cli/frame/verb_list.h"
 #include "heed.h"
 
-enum { ROOM = 1 << 16 };
+enum { ROOM = 1 << 17 }; /* the completion of fish has 70,000 bytes */
 
 static const char *const verbs[] = {
 #define X(name, summary) #name,

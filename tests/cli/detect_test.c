@@ -73,8 +73,14 @@ static void a_resnet_is_a_backbone_and_pictures_may_turn(void **state)
     need_png();
     must_run(
         SMALL
-        "--image-encoder resnet --resnet 8x1,16x1,16x1 --resnet-stem small --flip turns --steps 6 --out r");
-    must_run("$HEED info r | grep -q resnet; $HEED detect r $(ls s/train/*/*.png | head -n 1) --threshold 0 "
+        "--image-encoder resnet --resnet 8x1,16x1,16x1/1 --resnet-stem small --flip turns --steps 6 --out r");
+    must_run(
+        SMALL
+        "--image-encoder resnet --resnet 8x1,16x1,16x1/1 --resnet-stem small --flip turns --steps 3 "
+        "--decay-steps 6 --threads 3 --out r3 && $HEED train -q --resume --out r3 --steps 6 --threads 1 && "
+        "cmp r/model.safetensors r3/model.safetensors");
+    must_run("grep -q keeps_size r/config.json; $HEED info r | grep -q resnet; $HEED detect r $(ls "
+             "s/train/*/*.png | head -n 1) --threshold 0 "
              "--attention at.json >found; grep -q cross at.json");
     must_run(SMALL
              "--image-encoder resnet --resnet 8x1,16x1 --resnet-stem large --query-kind learned "

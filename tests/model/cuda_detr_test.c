@@ -16,13 +16,13 @@ typedef struct outcome {
 } outcome;
 
 /* Takes the backend over. */
-static outcome outcome_of(hd_backend *b, bool anchors, int groups)
+static outcome outcome_of(hd_backend *b, bool anchors, int groups, float reach)
 {
     hd_err err = {0};
     hd_detr *m = NULL;
     hd_run r = run_on(b);
     hd_detr_opt o = dt_opt(anchors, 2);
-    o.stack.width = 64, o.stack.heads = 4, o.stack.inner = 128;
+    o.stack.width = 64, o.stack.heads = 2, o.stack.inner = 128, o.reach = reach;
     if (hd_detr_new(&m, b, &o, true, &err) || hd_detr_draw(m, 3, &err)) fail_msg("%s", err.text);
     hd_params *p = &m->params;
     outcome out = {.trainable = p->trainable, .grad = malloc(p->trainable * sizeof *out.grad)};
@@ -45,12 +45,16 @@ static void a_step_has_the_loss_and_gradients_of_the_cpu(void **state)
         const char *name;
         bool anchors;
         int groups;
-    } cases[] = {{"learned queries", false, 0}, {"anchors", true, 0}, {"anchors and noised boxes", true, 3}};
+        float reach;
+    } cases[] = {{"learned queries", false, 0, 0},
+                 {"anchors", true, 0, 0},
+                 {"anchors and noised boxes", true, 3, 0},
+                 {"... that see what is near", true, 3, 0.5f}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        outcome a = outcome_of(backend_of("cpu", 2), cases[i].anchors, cases[i].groups);
+        outcome a = outcome_of(backend_of("cpu", 2), cases[i].anchors, cases[i].groups, cases[i].reach);
         for (const hd_precision *p = device_precisions(); *p; p++) {
             bool f32 = *p == HD_PRECISION_F32;
-            outcome b = outcome_of(device_new(*p), cases[i].anchors, cases[i].groups);
+            outcome b = outcome_of(device_new(*p), cases[i].anchors, cases[i].groups, cases[i].reach);
             double off = fabs(b.loss - a.loss) / a.loss, cosine = cosine_of(a.grad, b.grad, a.trainable);
             print_message("%-26s %s: loss off by %.1e, cosine 1 - %.1e\n", cases[i].name,
                           f32 ? "f32 " : "bf16", off, 1 - cosine);

@@ -72,7 +72,7 @@ static void the_decoder_begins_where_it_is_told_to(void **state)
         for (size_t i = 0; i < 4 * W && k == HD_BEGINNING_learned; i++)
             want[i] =
                 ((hd_real *)param(&m, "model.decoder.begin_l0")->t.data)[i % W]; /* whatever the source */
-        bool map = k == HD_BEGINNING_map, linear = k == HD_BEGINNING_linear;
+        bool map = k == HD_BEGINNING_map || k == HD_BEGINNING_maps, linear = k == HD_BEGINNING_linear;
         for (size_t i = 0; i < 4 * W && (map || linear); i++) {
             const hd_real *w = param(&m, "model.decoder.begin_l0.weight")->t.data,
                           *bias = map ? param(&m, "model.decoder.begin_l0.bias")->t.data : NULL;

@@ -51,6 +51,37 @@ static void a_picture_has_as_many_rows_as_squares_and_tokens(void **state)
     }
 }
 
+/* Squares put back where they were cut out are the picture, number by number. */
+static void squares_put_back_are_the_picture(void **state)
+{
+    (void)state;
+    vit_toy t;
+    hd_classifier_opt o = vt_opt(HD_POOL_mean);
+    vt_open(&t, &o, 1, false);
+    static const int sizes[][3] = {{12, 12, 4}, {8, 20, 2}, {6, 6, 6}, {5, 7, 1}, {9, 12, 3}};
+    hd_real worth[3 * 256];
+    hd_image_worth(worth, &t.m->opt.body.image.prepare);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        int height = sizes[i][0], width = sizes[i][1], side = sizes[i][2], across = width / side;
+        vt_size(&t, height, width);
+        hd_run_begin(&t.run, HD_INFERENCE);
+        hd_class_batch b = vt_batch(&t, 0, VT_ITEMS);
+        hd_rows x = hd_pixel_rows(&t.run, b.in.pixels, side);
+        assert_int_equal(hd_rows_of(x.t), VT_ITEMS * (height / side) * across);
+        hd_real *rows = host_copy(&t.run, x.t);
+        for (int item = 0; item < VT_ITEMS; item++)
+            for (int y = 0; y < height; y++)
+                for (int z = 0; z < width; z++)
+                    for (int k = 0; k < 3; k++) {
+                        int row = (item * (height / side) + y / side) * across + z / side;
+                        hd_real have = rows[((row * 3 + k) * side + y % side) * side + z % side];
+                        assert_true(have == worth[k * 256 + t.image[item].pixel[(y * width + z) * 3 + k]]);
+                    }
+        free(rows);
+    }
+    vt_close(&t);
+}
+
 /* By the formula of a convolution whose stride is its kernel, and positions, from the weights. */
 static void squares_are_projected_as_a_convolution_does(void **state)
 {
@@ -115,6 +146,27 @@ static void answers_do_not_depend_on_the_batch_or_the_threads(void **state)
             vt_close(&t);
         }
         free(first);
+    }
+}
+
+/* Where the class token alone is asked for, the last block does nothing else; numbers stay the same. */
+static void the_class_token_alone_is_that_among_all_rows(void **state)
+{
+    (void)state;
+    for (int distilled = 0; distilled < 2; distilled++) {
+        hd_classifier_opt o = vt_opt(HD_POOL_first);
+        o.body.image.distilled = distilled;
+        vit_toy t;
+        vt_open(&t, &o, 1, false);
+        hd_real *alone = answer(&t, 0, VT_ITEMS);
+        hd_rows x = rows_of(&t, 2);
+        hd_tensor *y = hd_dense_of(&t.run, &t.m->out, hd_reduce(&t.run, x.t, x.seg, HD_FIRST), HD_IDENTITY);
+        hd_real *among = host_copy(&t.run, hd_log_softmax(&t.run, y));
+        assert_memory_equal(alone, among, VT_ITEMS * VT_CLASSES * sizeof *alone);
+        hd_class_batch b = vt_batch(&t, 0, VT_ITEMS);
+        assert_int_equal(hd_rows_of(t.m->body.type->first(&t.run, t.m->body.self, &b.in).t), VT_ITEMS);
+        free(alone), free(among);
+        vt_close(&t);
     }
 }
 
@@ -290,8 +342,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_picture_has_as_many_rows_as_squares_and_tokens),
+        cmocka_unit_test(squares_put_back_are_the_picture),
         cmocka_unit_test(squares_are_projected_as_a_convolution_does),
         cmocka_unit_test(answers_do_not_depend_on_the_batch_or_the_threads),
+        cmocka_unit_test(the_class_token_alone_is_that_among_all_rows),
         cmocka_unit_test(pictures_of_other_sizes_are_read),
         cmocka_unit_test(pictures_that_cannot_be_read_are_refused),
         cmocka_unit_test(prepared_weights_give_nearly_the_same),

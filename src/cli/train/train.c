@@ -30,6 +30,8 @@ static const hd_example examples[] = {
     {"heed train --task mlm --preset bert-tiny --train text.gz --valid-fraction 0.05 --out model", "a BERT"},
     {"heed train --task classify --model rnn --unit char --train-dir names --out model",
      "a classifier, from a folder with one file per class"},
+    {"heed train --task classify --train-dir photos --out model",
+     "a Vision Transformer, from a folder with a subfolder of pictures per class"},
     {"heed train --task classify --from bert --train train.tsv --valid dev.tsv --out model",
      "fine-tune a BERT on labeled texts or pairs of texts"},
     {"heed train --task tag --encoder bi-lstm --train tokens.tsv --out model", "a label for every token"},
@@ -201,9 +203,9 @@ const hd_usage hd_verb_train = {
         "--encoder and --decoder, a recurrent encoder-decoder.\n"
         "lm: predicts the next token of a text; --model selects the kind. An ngram counts in one pass.\n"
         "mlm: predicts masked tokens from both sides, as BERT does: 15 % of the tokens of every window.\n"
-        "classify, regress, tag and other tasks with labels: predict them for each text or each token. "
-        "Duplicate items are dropped. Without --valid a tenth is held out for validation and kept in "
-        "train/held-out.tsv.\n"
+        "classify, regress, tag and other tasks with labels: predict them for each text or each token, and "
+        "classify for each picture. Duplicate texts are dropped. Without --valid a tenth (of pictures a "
+        "twentieth) is held out for validation and kept in train/held-out.tsv.\n"
         "--from starts from an existing model: translate, lm and mlm continue training it on other data (3 "
         "epochs at a low learning rate unless options say otherwise); tasks with labels fine-tune it.\n"
         "Ctrl-C or SIGTERM saves and exits with status 130 or 143; --resume --out FOLDER continues bit for "

@@ -219,11 +219,14 @@ static hd_status check(const hd_passage *p, hd_err *err)
                           "%s: a DETR of transformers has learned queries, this one has anchors: train with "
                           "--query-kind learned",
                           p->from);
-    if (o->image.kind != HD_IMAGE_resnet || n->stem_small || n->norm == HD_MAP_NORM_group)
-        return hd_err_set(err, HD_EARG,
-                          "%s: a DETR of transformers has a ResNet with batch norm and the usual stem for a "
-                          "backbone: train with --image-encoder resnet",
-                          p->from);
+    bool keeps = false;
+    for (int s = 0; s < n->stages; s++) keeps |= n->keeps[s];
+    if (o->image.kind != HD_IMAGE_resnet || n->stem_small || keeps || n->norm == HD_MAP_NORM_group)
+        return hd_err_set(
+            err, HD_EARG,
+            "%s: a DETR of transformers has a ResNet with batch norm and the usual stem and sizes for a "
+            "backbone: train with --image-encoder resnet --resnet 64x2,128x2,256x2 --resnet-stem large",
+            p->from);
     if (n->timm && timm_of(n) < 0)
         return hd_err_set(err, HD_EARG, "%s: timm has no ResNet of these sizes", p->from);
     return hd_family_check_activation(o->stack.act, p->from, err);

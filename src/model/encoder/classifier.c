@@ -114,7 +114,9 @@ static hd_tensor *vectors(hd_run *r, const hd_classifier *m, const hd_class_batc
 
 static hd_rows rows_of(hd_run *r, const hd_classifier *m, const hd_class_batch *b)
 {
-    return hd_model_rows(r, &m->body, &b->in);
+    const hd_model *body = &m->body;
+    bool first = m->opt.pool == HD_POOL_first && !m->second.w && body->type->first;
+    return first ? body->type->first(r, body->self, &b->in) : hd_model_rows(r, body, &b->in);
 }
 
 hd_tensor *hd_classifier_loss(hd_run *r, const hd_classifier *m, const hd_class_batch *b,

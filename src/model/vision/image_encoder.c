@@ -120,6 +120,13 @@ hd_rows hd_image_encoder_rows(hd_run *r, const hd_image_encoder *e, int layers, 
     return x;
 }
 
+hd_rows hd_image_encoder_first(hd_run *r, const hd_image_encoder *e, const hd_items *in)
+{
+    int all = hd_image_encoder_layers(&e->opt);
+    if (r->probe || !e->type->first) return hd_image_encoder_rows(r, e, all, in);
+    return readable(r, e, in->pixels) ? e->type->first(r, e, in->pixels) : (hd_rows){0};
+}
+
 hd_tensor *hd_image_encoder_pooled(hd_run *r, const hd_image_encoder *e, hd_rows x)
 {
     hd_tensor *y = hd_dense_of(r, &e->pooler, hd_reduce(r, x.t, x.seg, HD_FIRST), e->opt.pooler_act);

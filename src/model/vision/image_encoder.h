@@ -64,6 +64,8 @@ typedef struct hd_image_encoder_type {
     hd_status (*make)(hd_image_encoder *e, hd_params *p, hd_err *err);
     void (*release)(hd_image_encoder *e);
     hd_rows (*rows)(hd_run *r, const hd_image_encoder *e, int layers, const hd_pixels *in);
+    /* Rows of the last layer of which the first of each picture alone is asked for; NULL: as rows. */
+    hd_rows (*first)(hd_run *r, const hd_image_encoder *e, const hd_pixels *in);
     bool any_size;                                /* pictures of a batch may differ in size */
     int (*layers)(const hd_image_encoder_opt *o); /* whose rows can be had */
     size_t (*width)(const hd_image_encoder_opt *o, int layer);
@@ -89,6 +91,8 @@ void hd_image_encoder_release(hd_image_encoder *e); /* accepts {0} */
    picture (seg->lead of them), cells row by row. Pictures of a batch have as many cells unless the kind
    takes any size. */
 hd_rows hd_image_encoder_rows(hd_run *r, const hd_image_encoder *e, int layers, const hd_items *in);
+/* Those of the last layer where nothing but the first of each picture is asked for: perhaps only these. */
+hd_rows hd_image_encoder_first(hd_run *r, const hd_image_encoder *e, const hd_items *in);
 /* [N, width]: a layer on the first row of each picture; see opt.pooler. */
 hd_tensor *hd_image_encoder_pooled(hd_run *r, const hd_image_encoder *e, hd_rows last);
 

@@ -107,6 +107,11 @@ static hd_rows rows(hd_run *r, const void *self, int layers, const hd_items *in)
     return hd_image_encoder_rows(r, encoder_of(self), layers, in);
 }
 
+static hd_rows first(hd_run *r, const void *self, const hd_items *in)
+{
+    return hd_image_encoder_first(r, encoder_of(self), in);
+}
+
 static size_t width(const void *self, int layer)
 {
     const hd_image_encoder *e = encoder_of(self);
@@ -159,6 +164,7 @@ static double flops(const void *self, double items, double length, double output
         .describe = describe,                    \
         .sizes = sizes,                          \
         .rows = rows,                            \
+        .first = first,                          \
         .head_dropout = HD_HEAD_DROPOUT_NONE,    \
         .head_init = {HD_INIT_NORMAL, 0.02f, 0}, \
         .width = width,                          \

@@ -52,7 +52,7 @@ static shape layer_shape(const hd_resnet_opt *o, int stage, int block, int layer
            in = block   ? out
                 : stage ? o->hidden[stage - 1]
                         : o->embedding;
-    int stride = stage && !block ? 2 : 1;
+    int stride = stage && !block && !o->keeps[stage] ? 2 : 1;
     if (layer == SHORTCUT) return (shape){in, out, 1, stride};
     if (!o->bottleneck) return (shape){layer ? out : in, out, 3, layer ? 1 : stride};
     return layer == 0   ? (shape){in, narrow, 1, 1}
@@ -174,7 +174,8 @@ void hd_resnet_grid(const hd_resnet_opt *o, int stages, int height, int width, i
     cells[0] = height, cells[1] = width;
     shrink(cells, stem.kernel, stem.stride);
     if (!o->stem_small) shrink(cells, 3, 2);
-    for (int s = 1; s < stages; s++) shrink(cells, 3, 2);
+    for (int s = 1; s < stages; s++)
+        if (!o->keeps[s]) shrink(cells, 3, 2);
 }
 
 static double work(shape s, double cells)

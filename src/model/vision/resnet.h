@@ -13,6 +13,7 @@ typedef struct hd_resnet_opt {
     size_t embedding;                /* columns of the stem */
     size_t hidden[HD_RESNET_STAGES]; /* of the stages */
     int depths[HD_RESNET_STAGES];    /* blocks of each */
+    bool keeps[HD_RESNET_STAGES];    /* the size of the stage before, in place of half of it */
     bool bottleneck; /* a block is 1x1, 3x3 at a quarter of the columns, 1x1; else two of 3x3 */
     bool stem_small; /* 3x3 without a stride, for small pictures; else 7x7 and a pooling, each by 2 */
     hd_map_norm_kind norm;

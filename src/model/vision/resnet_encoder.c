@@ -110,7 +110,8 @@ static void put(hd_text *to, const hd_image_encoder_opt *o)
     hd_keys_write(to, keys, 0, o);
     hd_text_put(to, ",\n \"stages\": [");
     for (int s = 0; s < n->stages; s++)
-        hd_text_print(to, "%s{\"width\": %zu, \"blocks\": %d}", s ? ", " : "", n->hidden[s], n->depths[s]);
+        hd_text_print(to, "%s{\"width\": %zu, \"blocks\": %d%s}", s ? ", " : "", n->hidden[s], n->depths[s],
+                      n->keeps[s] ? ", \"keeps_size\": true" : "");
     hd_text_put(to, "]");
 }
 
@@ -135,6 +136,7 @@ static void take(hd_model_config *c, hd_image_encoder_opt *o)
         const json_t *stage = json_array_get(list, s);
         n->hidden[s] = (size_t)number(c, stage, "width", MOST_WIDTH);
         n->depths[s] = (int)number(c, stage, "blocks", MOST_DEPTH);
+        n->keeps[s] = json_is_true(json_object_get(stage, "keeps_size"));
     }
 }
 

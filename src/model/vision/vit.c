@@ -198,10 +198,10 @@ static hd_tensor *table_of(hd_run *r, const hd_image_encoder *e, const int cells
     return lead ? hd_concat_rows(r, (hd_tensor *const[]){lead, t}, 2) : NULL;
 }
 
-static hd_rows rows(hd_run *r, const hd_image_encoder *e, int count, const hd_pixels *in)
+/* What the first block reads. */
+static hd_rows embedded(hd_run *r, const hd_image_encoder *e, const hd_pixels *in, int cells[2])
 {
     const hd_image_encoder_opt *o = &e->opt;
-    int cells[2];
     grid(o, in->host_size[0], in->host_size[1], cells);
     hd_rows x = o->stem ? stem_rows(r, e, in) : hd_pixel_rows(r, in, o->patch);
     x = hd_lead_rows(r, x, hd_image_encoder_lead(o));
@@ -214,7 +214,30 @@ static hd_rows rows(hd_run *r, const hd_image_encoder *e, int count, const hd_pi
     x.t = hd_gather_add(r, x.t, table_of(r, e, cells), x.seg->pos);
     hd_probe_offer(r, "X", x.t, x.seg);
     x.t = hd_dropout(r, x.t, o->stack.dropout, x.seg);
-    return hd_stack_rows_at_layer(r, &e->stack, count, x);
+    return x;
+}
+
+static hd_rows rows(hd_run *r, const hd_image_encoder *e, int count, const hd_pixels *in)
+{
+    int cells[2];
+    return hd_stack_rows_at_layer(r, &e->stack, count, embedded(r, e, in, cells));
+}
+
+/* A row for each picture: the one place of a window over all its cells. */
+static const hd_seg *first_rows(hd_run *r, const hd_seg *seg, const int cells[2])
+{
+    hd_seg alone = *seg;
+    alone.lead = 0;
+    const hd_grid_window whole = {{cells[0], cells[1]}, {cells[0], cells[1]}, {0, 0}};
+    return hd_grid_under(r, "first rows", &alone, &whole);
+}
+
+static hd_rows first(hd_run *r, const hd_image_encoder *e, const hd_pixels *in)
+{
+    int cells[2];
+    if (!e->opt.class_token || e->opt.stack.recompute) return rows(r, e, layers(&e->opt), in);
+    hd_rows x = embedded(r, e, in, cells);
+    return x.t ? hd_stack_first(r, &e->stack, x, first_rows(r, x.seg, cells)) : x;
 }
 
 /* -- what else is asked -- */
@@ -282,6 +305,7 @@ const hd_image_encoder_type hd_image_encoder_vit = {.complete = complete,
                                                     .make = make,
                                                     .release = release,
                                                     .rows = rows,
+                                                    .first = first,
                                                     .layers = layers,
                                                     .width = width,
                                                     .grid = grid,

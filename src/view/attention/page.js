@@ -221,13 +221,13 @@ function lit(row, wide, high) {
             const below = cells[bottom * across + left] * (1 - u) + cells[bottom * across + right] * u;
             const s = Math.min((above * (1 - v) + below * v) / most, 1) ** .8;
             const grey = .28 * (.299 * px[at] + .587 * px[at + 1] + .114 * px[at + 2]) + 8;
-            for (let c = 0; c < 3; c++) px[at + c] = (1 - s) * grey + s * (px[at + c] * .95 + GLOW[c]);
+            for (let c = 0; c < 3; c++) px[at + c] = (1 - s) * grey + s * (px[at + c] + GLOW[c] * (1 - px[at + c] / 255));
         }
     }
     to.putImageData(image, 0, 0);
     return small;
 }
-const GLOW = [50, 45, 28], BOXES = ["#4292c6", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#8c6d31", "#666666", "#c41e3a"];
+const GLOW = [95, 85, 55], BOXES = ["#4292c6", "#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#8c6d31", "#666666", "#c41e3a"];
 
 function drawBox(n, x, y, wide, high) {
     const box = data.picture.boxes?.[n];
@@ -458,7 +458,7 @@ const redraw = () => { if (!asked) asked = true, requestAnimationFrame(draw); };
 function drawScale() {
     const bar = $("scale").getContext("2d"), over = pictured() && (state.view === "picture" || state.view === "all");
     for (let i = 0; i < 120; i++)
-        bar.fillStyle = over ? `rgb(${GLOW.map(c => Math.round(30 + i / 120 * (180 + c)))})` : `rgb(${rgb((i + .5) / 120)})`, bar.fillRect(i, 0, 1, 10);
+        bar.fillStyle = over ? `rgb(${GLOW.map(c => Math.round(30 + i / 120 * (130 + c)))})` : `rgb(${rgb((i + .5) / 120)})`, bar.fillRect(i, 0, 1, 10);
     $("most").textContent = over || state.view === "all" ? "the strongest of each" : String(Number(plan.scale.toPrecision(2)));
 }
 

@@ -16,13 +16,14 @@ static double weight_at(const hd_lit_opt *o, double x, double y)
            down * ((1 - across) * (double)below[left] + across * (double)below[right]);
 }
 
-/* From a dark grey to the color itself under a warm light, which shows on a dark picture, too. */
+/* From a dark grey to the color under a warm light, which shows on a dark picture and leaves a bright one as
+   it is. */
 static void light(uint8_t *p, double share)
 {
-    static const double glow[] = {50, 45, 28};
+    static const double glow[] = {95, 85, 55};
     double grey = 0.28 * (0.299 * p[0] + 0.587 * p[1] + 0.114 * p[2]) + 8, s = pow(share, 0.8);
     for (int c = 0; c < 3; c++)
-        p[c] = (uint8_t)fmin(255, round((1 - s) * grey + s * (p[c] * 0.95 + glow[c])));
+        p[c] = (uint8_t)lround((1 - s) * grey + s * (p[c] + glow[c] * (1 - p[c] / 255.0)));
 }
 
 hd_status hd_picture_lit(hd_image *out, const hd_image *im, const hd_lit_opt *o, int side, hd_err *err)

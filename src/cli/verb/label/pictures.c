@@ -90,14 +90,20 @@ static hd_status answer_chunk(hd_command *c, chunk *k, size_t *bad, hd_err *err)
     return hd_command_put_text(c, &out, true, err);
 }
 
+/* A body alone gives no labels. */
+static hd_status check_labels(const hd_command *c, hd_err *err)
+{
+    if (c->model.labels.count) return HD_OK;
+    return hd_err_set(err, HD_EARG, "the model has no labels: train it with --task classify --from");
+}
+
 hd_status hd_labels_answer_pictures(hd_command *c, hd_err *err)
 {
     const hd_labels_options *o = c->options;
     const hd_words files = {c->operands.word + 1, c->operands.count - 1};
-    hd_status s = HD_OK;
+    hd_status s = check_labels(c, err);
     size_t bad = 0;
-    if (!c->model.labels.count)
-        return hd_err_set(err, HD_EARG, "the model has no labels: train it with --task classify --from");
+    if (s) return s;
     if (!files.count)
         return hd_err_set(err, HD_EARG, "the model reads pictures: give their files after MODEL");
     chunk *k = hd_mem_new(sizeof *k);
@@ -119,13 +125,15 @@ hd_status hd_labels_judge_pictures(hd_judged *out, hd_command *c, hd_err *err)
     const hd_labels_options *o = c->options;
     hd_vocab labels = c->model.labels; /* not added to */
     hd_image_set set = {0};
+    hd_status s = check_labels(c, err);
+    if (s) return s;
     if (c->operands.count < 2)
         return hd_err_set(
             err, HD_EARG,
             "--confusion of pictures: give a folder with a subfolder a class, a list, or an IDX "
             "file of pictures and one of labels");
-    hd_status s = hd_labeler_read_pictures(&set, &labels, (const char *const *)c->operands.word + 1,
-                                           c->operands.count - 1, o->images, o->on_invalid == 1, err);
+    s = hd_labeler_read_pictures(&set, &labels, (const char *const *)c->operands.word + 1,
+                                 c->operands.count - 1, o->images, o->on_invalid == 1, err);
     if (!s && set.skipped)
         hd_log_say(&c->log, HD_WARN, "%zu pictures cannot be read and are left out", set.skipped);
     if (!s) s = hd_labeler_judge_pictures(out, &c->machine.run, &c->model, &set, c->common.threads, err);
