@@ -234,7 +234,9 @@ extern "C" hd_status hd_cuda_attend_back(hd_backend *b, const hd_attend_back_arg
                 hd_attend_is_fast(&t, all, 8, a->lse);
     bool small = t.longest_q <= SHORT_ROWS && t.longest_k <= SHORT_ROWS;
     if (t.d == 128 && t.group > 1) small = false; /* its sums would not fit in registers */
-    if (!fast || (!small && !a->y)) return back_any(c, &t, &e, a);
+    /* tiles of queries would be empty but for one: boxes that look at many cells each */
+    bool single = !small && hd_attend_single_fits(&t) && !a->at->kseg->overlap;
+    if (!fast || single || (!small && !a->y)) return back_any(c, &t, &e, a);
     attend_grads g = {mat_of(a->dq),  mat_of(a->dk), mat_of(a->dv), mat_of(a->dy), mat_of(a->y),
                       mat_of(a->lse), a->fresh_q,    a->fresh_k,    a->fresh_v};
     if (!small) return hd_attend_long_back(c, &t, &g);
