@@ -50,9 +50,10 @@ static void lines_are_padded_to_twenty_tokens(void **state)
         0, "20 sat <pad> <pad>\n20 <pad> <pad> <pad>\n20 <pad> <pad> <pad>\n");
     assert_prints("echo 'the cat' | $HEED tokenize bert --pad 4 --json | grep -o '\"mask.*'", 0,
                   "\"mask\": [1, 1, 0, 0]}\n");
-    assert_prints("echo 'the cat' | $HEED tokenize bert --pad 5 --specials | tee /dev/stderr | $HEED "
-                  "tokenize bert --decode",
-                  0, "<s> the cat </s> <pad>\nthe cat\n");
+    assert_prints(
+        "echo 'the cat' | $HEED tokenize bert --pad 5 --specials > padded; cat padded; $HEED tokenize "
+        "bert --decode < padded",
+        0, "<s> the cat </s> <pad>\nthe cat\n");
     assert_prints("printf 'the cat sat\\nthe\\n' | $HEED tokenize bert --pad 2 2> told", 1, "\nthe <pad>\n");
     assert_prints("grep -c ':1: 3 tokens, more than --pad 2' told", 0, "1\n");
     assert_fails("echo a | $HEED tokenize $P/gpt2/vocab.json --pad 4", 1, "has no padding token");
