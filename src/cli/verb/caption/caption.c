@@ -1,6 +1,7 @@
 /* heed caption: pictures in, captions out, in order. */
 #include <string.h>
 
+#include "cli/frame/searching.h"
 #include "cli/verb/caption/caption.h"
 #include "cli/verb/caption/looks.h"
 
@@ -9,39 +10,16 @@ enum { CHUNK = 64 }; /* pictures that are captioned at once */
 #define OWNER hd_caption_options
 
 #define SEARCH    .group = "Search"
-#define SAMPLING  .group = "Sampling"
 #define INPUT     .group = "Input"
 #define OUTPUT    .group = "Output"
 #define ATTENTION .group = "Attention"
 
 static const hd_option options[] = {
-    {"beam", 'b', "N", "5", "beam size; 1: greedy search", SEARCH,
-     HD_COUNT_INTO(OWNER, opt.search.beam, 1, 1000)},
-    {"n-best", 0, "N", "1", "captions to show for each picture", SEARCH,
-     HD_COUNT_INTO(OWNER, opt.search.best, 1, 1000)},
-    {"length-penalty", 0, "KIND", "average",
-     "what the log-probability is divided by: none (1), average (the length) or gnmt", SEARCH,
-     HD_CHOICE_INTO(OWNER, opt.search.length.kind, hd_length_names)},
-    {"alpha", 0, "X", "0.6", "gnmt: ((5 + length) / 6) ^ alpha", SEARCH,
-     HD_FLOAT_INTO(OWNER, opt.search.length.alpha, -10, 10)},
-    {"stop", 0, "WHEN", "proven",
-     "when beam search ends: proven (no better caption is possible), full (the beam is finished), limit or "
-     "best",
-     SEARCH, HD_CHOICE_INTO(OWNER, opt.search.stop, hd_stop_names)},
+    HD_SEARCH_ROWS(OWNER, "caption", "picture"),
     {"max-length", 0, "N", "50", "most tokens of a caption", SEARCH,
      HD_COUNT_INTO(OWNER, opt.search.max_length, 1, 1000000)},
-    {"min-length", 0, "N", "0", "fewest tokens of a caption", SEARCH,
-     HD_COUNT_INTO(OWNER, opt.search.min_length, 0, 1000000)},
 
-    {"sample", 0, NULL, NULL, "sample tokens by their probability", SAMPLING, HD_FLAG_INTO(OWNER, sample)},
-    {"temperature", 0, "X", "1", "below 1 favors likely tokens, above 1 unlikely ones", SAMPLING,
-     HD_FLOAT_INTO(OWNER, opt.search.temperature, 0, 100)},
-    {"top-k", 0, "N", "0", "sample from the N most likely tokens; 0: all", SAMPLING,
-     HD_COUNT_INTO(OWNER, opt.search.top_k, 0, 1000000)},
-    {"top-p", 0, "X", "0", "sample from the most likely tokens whose probabilities add up to X; 0: all",
-     SAMPLING, HD_FLOAT_INTO(OWNER, opt.search.top_p, 0, 1)},
-    {"seed", 0, "N", "1", "seed of the sampling", SAMPLING,
-     HD_COUNT_INTO(OWNER, opt.search.seed, 0, 2147483647)},
+    HD_SAMPLING_ROWS(OWNER),
 
     {"names", 0, "FILE", NULL, "caption the pictures named in this file, one name a line, too", INPUT,
      HD_FILE_INTO(OWNER, names)},
