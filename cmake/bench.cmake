@@ -1,6 +1,15 @@
 # Benchmarks: `make bench`. Not part of the default build.
-foreach(noun step product decode published)
+set(heed_benches step product decode published)
+if(heed_without_jpeg) # which means that there is JPEG
+    list(APPEND heed_benches photos)
+endif()
+set(heed_bench_programs "")
+foreach(noun ${heed_benches})
     add_executable(bench_${noun} EXCLUDE_FROM_ALL bench/${noun}.c)
     target_link_libraries(bench_${noun} PRIVATE heed_static ${CMAKE_DL_LIBS})
+    list(APPEND heed_bench_programs bench_${noun})
 endforeach()
-add_custom_target(bench COMMAND ${PROJECT_SOURCE_DIR}/bench/run ${CMAKE_BINARY_DIR} ${HEED_SHARED} DEPENDS heed_program bench_step bench_product bench_decode bench_published USES_TERMINAL)
+if(TARGET bench_photos)
+    target_link_libraries(bench_photos PRIVATE PkgConfig::JPEG)
+endif()
+add_custom_target(bench COMMAND ${PROJECT_SOURCE_DIR}/bench/run ${CMAKE_BINARY_DIR} ${HEED_SHARED} DEPENDS heed_program ${heed_bench_programs} USES_TERMINAL)
