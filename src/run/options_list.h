@@ -16,7 +16,7 @@
     PATH("from", 0, "FOLDER", from,
         "start from the model in this folder, trained here or imported: its tokenizer, sizes and weights. "
         "Tasks with labels fine-tune a model of mlm, of lm or of one of them with a new output layer",
-        FOR(TRANSLATE | LM | MLM | LABELS | CAPTION))
+        FOR(TRANSLATE | LM | MLM | LABELS | CAPTION | DETECT))
     FLAG("resume", 0, resume,
         "continue the run in --out from its last checkpoint, bit for bit; stopping conditions, threads, "
         "device and reports may change", CALL)

@@ -91,6 +91,18 @@ static bool fixed(const hd_option *row)
     return row->from == HD_FROM_MODEL || row->from == HD_FROM_SIZE || row->from == HD_FROM_TOKENIZER;
 }
 
+/* Whether it was given something: training.yml of such a run may say the default of a row that the model does
+   not say. */
+static bool differs(const hd_option_set *set, const hd_option *row)
+{
+    hd_option_place at = hd_option_find(set, row->name);
+    hd_train_options other = {0};
+    if (!hd_option_given(at.given)) return false;
+    if (*at.given != HD_GIVEN_FILE) return true;
+    return (row->fallback && hd_option_read(row, (char *)&other + row->offset, row->fallback, NULL)) ||
+           !hd_option_same(row, set->into, &other, NULL, NULL);
+}
+
 static hd_status take(const hd_recipe *r, const hd_option_set *set, hd_err *err)
 {
     hd_train_options *o = set->into;
@@ -102,7 +114,7 @@ static hd_status take(const hd_recipe *r, const hd_option_set *set, hd_err *err)
                            row->name, o->from);
     if (!s) s = r->take(&t, err);
     for (const hd_option *row = set->table; !s && row->name; row++)
-        if (fixed(row) && !t.said[row - set->table] && hd_train_given(set, row->name))
+        if (fixed(row) && !t.said[row - set->table] && differs(set, row))
             s = hd_err_set(err, HD_EARG, "--%s does not go with --from %s: the model has its own", row->name,
                            o->from);
     return s;

@@ -102,6 +102,76 @@ static void learned_queries_train(void **state)
         "| grep -q 0");
 }
 
+#define ON \
+    "$HEED train -q --task detect --images s --device cpu --batch-size 8 --ema 0 --denoise-groups 2 " STILL
+
+/* Rate 0: what is published is what was taken over. Two labels have other names, and stand in another order.
+ */
+static void a_model_goes_on_with_its_weights(void **state)
+{
+    (void)state;
+    need_png();
+    const char *judge = "$HEED detect %s --boxes %s --images s --split train --json";
+    char command[SHELL_ROOM], kept[SHELL_ROOM];
+    must_run("test -d m || " SMALL VIT STILL "--steps 400 --valid-every 1000 --out m");
+    must_run("sed 's/,circle,/,zero,/' s/boxes.csv >renamed.csv");
+    must_run(ON "--train s/boxes.csv --from m --lr 0 --weight-decay 0 --steps 1 --out same");
+    snprintf(command, sizeof command, judge, "m", "s/boxes.csv");
+    snprintf(kept, sizeof kept, "%s", must_run(command));
+    snprintf(command, sizeof command, judge, "same", "s/boxes.csv");
+    assert_string_equal(must_run(command), kept);
+    must_run(ON "--train renamed.csv --from m --lr 0 --weight-decay 0 --steps 1 --out renamed");
+    must_run("printf 'square\\ntriangle\\nzero\\n' | cmp - renamed/labels.txt");
+    snprintf(command, sizeof command, judge, "renamed", "renamed.csv");
+    const char *out = must_run(command);
+    assert_true(number_behind(strstr(out, "square"), "\"ap50\": ") == 1);
+    assert_true(number_behind(strstr(out, "triangle"), "\"ap50\": ") == 1);
+    must_run(ON "--train renamed.csv --from m --lr 0.002 --steps 60 --threads 1 --out learned");
+    snprintf(command, sizeof command, judge, "learned", "renamed.csv");
+    double ap50 = number_behind(must_run(command), "\"ap50\": ");
+    if (ap50 < 0.6) fail_msg("AP50 %g", ap50);
+    must_run(ON
+             "--train renamed.csv --from m --lr 0.002 --steps 30 --decay-steps 60 --threads 2 --out part && "
+             "$HEED train -q --resume --out part --steps 60 && cmp part/model.safetensors "
+             "learned/model.safetensors");
+}
+
+static void what_a_model_to_begin_with_fixes_is_said(void **state)
+{
+    (void)state;
+    need_png();
+    must_run("test -d m || " SMALL VIT STILL "--steps 1 --out m");
+    must_run(ON "--train s/boxes.csv --from m --image-size 48 --steps 1 --out larger && grep -q "
+                "'\"image_height\": 48' larger/config.json");
+    must_run(ON "--train s/boxes.csv --from m --dry-run --out x | grep -q 'width 32, 8 anchors'");
+    assert_fails(ON "--train s/boxes.csv --from m --width 64 --out x", 2, "--width is 64|it is 32");
+    assert_fails(ON "--train s/boxes.csv --from m --resnet 8x1 --out x", 2,
+                 "--resnet does not go with --from");
+    assert_fails(ON "--train s/boxes.csv --from nothere --out x", 1, "nothere");
+    must_run("$HEED train -q --task lm --model ngram --train s/boxes.csv --out text");
+    assert_fails(ON "--train s/boxes.csv --from text --out x", 1, "text");
+    must_run("cp -r m damaged; head -c 9000 m/model.safetensors >damaged/model.safetensors");
+    assert_fails(ON "--train s/boxes.csv --from damaged --steps 1 --out x", 1, "damaged/model.safetensors");
+}
+
+/* Learned queries, a ResNet with the names of transformers. */
+static void an_imported_model_learns_and_is_exported_again(void **state)
+{
+    (void)state;
+    need_png();
+    must_run(SMALL
+             "--image-encoder resnet --resnet 8x1,16x1 --resnet-stem large --query-kind learned "
+             "--denoise-groups 0 --query-reach 0 --steps 2 --out first && $HEED export first published && "
+             "$HEED import published imported");
+    must_run("sed 's/,circle,/,disc,/' s/boxes.csv >disc.csv; $HEED train -q --task detect --train disc.csv "
+             "--images s --device cpu --from imported --batch-size 4 --steps 2 --out tuned && "
+             "$HEED train -q --resume --out tuned --steps 3 && "
+             "$HEED train -q --config tuned/training.yml --out twin");
+    must_run("$HEED export tuned again && grep -q disc again/config.json && $HEED import again back && "
+             "cmp back/model.safetensors tuned/model.safetensors && "
+             "! cmp -s imported/model.safetensors tuned/model.safetensors");
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -134,6 +204,9 @@ int main(void)
         cmocka_unit_test(a_stopped_run_goes_on_bit_for_bit),
         cmocka_unit_test(a_resnet_is_a_backbone_and_pictures_may_turn),
         cmocka_unit_test(learned_queries_train),
+        cmocka_unit_test(a_model_goes_on_with_its_weights),
+        cmocka_unit_test(what_a_model_to_begin_with_fixes_is_said),
+        cmocka_unit_test(an_imported_model_learns_and_is_exported_again),
         cmocka_unit_test(what_is_wrong_is_said),
     };
     return outcome(cmocka_run_group_tests(tests, prepare, scratch_remove));

@@ -6,6 +6,7 @@
 
 /* Pixels of a longer side that stays as it is; of larger pictures the shorter side becomes SHORTER. */
 enum { MOST_NATIVE = 640, SHORTER = 480, SQUARE = 224 };
+enum { CONTINUED = 1000 }; /* updates of a model that has learned already */
 
 static unsigned parts(const hd_train_options *o)
 {
@@ -26,18 +27,30 @@ static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
     return HD_OK;
 }
 
+/* A model that has learned already: fewer and smaller updates, and an average that soon forgets its start. */
+static hd_status derive_continued(const hd_option_set *set, hd_err *err)
+{
+    const hd_train_options *o = set->into;
+    hd_status s = hd_recipe_follow(set, "lr", hd_recipe_rate((size_t)o->width), err);
+    if (!s) s = hd_recipe_follow(set, "warmup", 100, err);
+    if (!s) s = hd_recipe_follow(set, "ema", 0.99, err);
+    return s || hd_train_given(set, "epochs") ? s : hd_recipe_follow(set, "steps", CONTINUED, err);
+}
+
 static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
 {
     const hd_train_options *o = set->into;
-    (void)named;
     hd_status s = HD_OK;
-    if (hd_train_given(set, "width")) s = hd_recipe_follow(set, "ffn-size", 4 * o->width, err);
+    if (o->from && !named) s = derive_continued(set, err);
+    if (!s && !o->from && hd_train_given(set, "width"))
+        s = hd_recipe_follow(set, "ffn-size", 4 * o->width, err);
     if (!s && o->query_kind) s = hd_recipe_follow(set, "denoise-groups", 0, err);
     if (!s && o->query_kind) s = hd_recipe_follow(set, "query-reach", 0, err);
     return s;
 }
 
-const hd_recipe hd_recipe_detect = {.choose = choose, .derive = derive, .parts = parts, .shape = shape};
+const hd_recipe hd_recipe_detect = {
+    .choose = choose, .take = hd_detect_take, .derive = derive, .parts = parts, .shape = shape};
 
 /* -- what they mean -- */
 
@@ -123,6 +136,20 @@ hd_status hd_detect_model(hd_detr_opt *to, const hd_train_options *o, const hd_i
     return s ? s : largest_of(&to->image, set, err);
 }
 
+hd_status hd_detect_continued(hd_detr_opt *to, const hd_train_options *o, const hd_model_folder *from,
+                              const hd_image_set *set, hd_err *err)
+{
+    hd_image_prepare *p = &to->image.prepare;
+    *to = hd_model_folder_detr(from)->opt;
+    to->stack.dropout = to->image.stack.dropout = (float)o->dropout;
+    to->image.stack.drop_path = (float)o->drop_path;
+    if (o->image_size && p->height)
+        p->resize = true, p->height = p->width = o->image_size;
+    else if (o->image_size)
+        p->resize = true, p->shortest = o->image_size, p->longest = p->shortest * 5 / 3;
+    return largest_of(&to->image, set, err);
+}
+
 /* Makes the model on a machine that computes nothing: what cannot go together is said before data is read. */
 static hd_status attempt(const hd_detr_opt *m, hd_err *err)
 {
@@ -148,5 +175,5 @@ hd_status hd_detect_check(const hd_train_options *o, hd_err *err)
     if (!s) s = hd_augment_check(&augment, err);
     if (!s) s = hd_train_check_end(o, err);
     if (!s) s = hd_detect_model(&model, o, NULL, err);
-    return s ? s : attempt(&model, err);
+    return s || o->from ? s : attempt(&model, err); /* what another model is, it says itself */
 }

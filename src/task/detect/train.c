@@ -15,6 +15,7 @@
 typedef struct detecting {
     hd_model_folder folder; /* first, as hd_task_save asks */
     hd_detr *model;         /* in the folder */
+    hd_model_folder origin; /* of --from, without weights; of a run that goes on its own folder */
     hd_image_set train, valid;
     hd_augment augment;
     hd_image_loader *loader;
@@ -128,6 +129,7 @@ static void release(hd_session *s)
     hd_image_set_release(&d->train);
     hd_image_set_release(&d->valid);
     hd_detect_batch_release(&d->batch);
+    hd_model_folder_release(&d->origin);
     hd_model_folder_release(&d->folder);
 }
 
@@ -161,12 +163,21 @@ static hd_status read_data(hd_session *s, hd_err *err)
     return st;
 }
 
+static hd_status describe_model(hd_session *s, hd_detr_opt *to, hd_err *err)
+{
+    detecting *d = s->state;
+    const hd_train_options *o = s->options;
+    if (!o->from) return hd_detect_model(to, o, &d->train, err);
+    hd_status st = hd_model_folder_describe(&d->origin, hd_session_folder(s), "detect", err);
+    return st ? st : hd_detect_continued(to, o, &d->origin, &d->train, err);
+}
+
 static hd_status make_model(hd_session *s, hd_err *err)
 {
     detecting *d = s->state;
     const hd_train_options *o = s->options;
     hd_detr_opt m;
-    hd_status st = hd_detect_model(&m, o, &d->train, err);
+    hd_status st = describe_model(s, &m, err);
     if (st) return st;
     m.labels = d->folder.labels.count;
     st = hd_detr_new(&d->model, s->backend, &m, true, err);
@@ -194,7 +205,10 @@ static hd_status open(hd_session *s, hd_err *err)
 static hd_status begin_weights(hd_session *s, hd_err *err)
 {
     detecting *d = s->state;
-    return hd_detr_draw(d->model, (uint64_t)s->options->seed, err);
+    const hd_train_options *o = s->options;
+    hd_status st = hd_detr_draw(d->model, (uint64_t)o->seed, err);
+    if (st || !o->from || o->resume) return st;
+    return hd_detect_take_weights(d->model, &d->folder.labels, &d->origin, o->from, err);
 }
 
 static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)

@@ -14,6 +14,18 @@ extern const hd_recipe hd_recipe_detect;
 hd_status hd_detect_check(const hd_train_options *o, hd_err *err);
 /* The model but for its labels, for these pictures; without them its size alone. */
 hd_status hd_detect_model(hd_detr_opt *to, const hd_train_options *o, const hd_image_set *set, hd_err *err);
+/* The same of a model that goes on learning: its own, but for what the options say of its dropout and of the
+   size of pictures. */
+hd_status hd_detect_continued(hd_detr_opt *to, const hd_train_options *o, const hd_model_folder *from,
+                              const hd_image_set *set, hd_err *err);
+
+/* -- a model to begin with -- */
+
+hd_status hd_detect_take(hd_taking *t, hd_err *err); /* hd_recipe.take */
+/* Reads its weights from the folder. The rows of labels that it does not know stay as they are: those of the
+   class layer, and of what noised boxes begin with. */
+hd_status hd_detect_take_weights(hd_detr *m, const hd_vocab *labels, const hd_model_folder *from,
+                                 const char *folder, hd_err *err);
 
 /* -- pictures on their way to the model -- */
 
