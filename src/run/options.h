@@ -37,8 +37,8 @@ typedef struct hd_train_options {
 } hd_train_options;
 
 /* X(NAME, what it is): the parts a run can have. A row of the table needs one of some, or has no effect. The
-   task says those of the model (run/recipe.h), up to MODEL. */
-#define HD_PART_LIST(X)                                                                                    \
+   task says those of the model (run/recipe.h). */
+#define HD_MODEL_PART_LIST(X)                                                                              \
     X(UPDATES, "a model that is trained by updates, not --model ngram")                                    \
     X(NETWORK, "a neural network")                                                                         \
     X(LAYERS, "rnn, gru, lstm or transformer layers")                                                      \
@@ -56,20 +56,25 @@ typedef struct hd_train_options {
     X(PREVIOUS, "a recurrent --decoder alone, which reads the previous token")                             \
     X(ONE_WAY, "an --encoder that begins with a recurrent layer of one direction")                         \
     X(RESNET, "a resnet that reads pictures")                                                              \
+    X(VIT, "a vit that reads pictures")                                                                    \
+    X(ANCHORS, "--query-kind anchors")                                                                     \
     X(PICTURES, "pictures to learn from")                                                                  \
-    X(TEXTS, "texts to learn from")                                                                        \
-    X(MODEL, "")                                                                                           \
-    X(SCHEDULED, "--decoder-input scheduled or gumbel")                                                    \
-    X(SAMPLES, "--decoder-input free, scheduled or gumbel")                                                \
-    X(ADD_K, "--smoothing add-k")                                                                          \
-    X(SUBWORDS, "a subword vocabulary that is learned here")                                               \
-    X(UNTIED, "--untied")                                                                                  \
-    X(PRESET, "a preset of the task")                                                                      \
-    X(FROM, "--from")                                                                                      \
-    X(VALIDATION, "--valid or --valid-fraction")                                                           \
-    X(ADAM, "--optimizer adam or adamw")                                                                   \
-    X(SGD, "--optimizer sgd")                                                                              \
+    X(TEXTS, "texts to learn from")
+
+#define HD_RUN_PART_LIST(X)                                  \
+    X(SCHEDULED, "--decoder-input scheduled or gumbel")      \
+    X(SAMPLES, "--decoder-input free, scheduled or gumbel")  \
+    X(ADD_K, "--smoothing add-k")                            \
+    X(SUBWORDS, "a subword vocabulary that is learned here") \
+    X(UNTIED, "--untied")                                    \
+    X(PRESET, "a preset of the task")                        \
+    X(FROM, "--from")                                        \
+    X(VALIDATION, "--valid or --valid-fraction")             \
+    X(ADAM, "--optimizer adam or adamw")                     \
+    X(SGD, "--optimizer sgd")                                \
     X(DECAY, "--schedule cosine or linear")
+
+#define HD_PART_LIST(X) HD_MODEL_PART_LIST(X) HD_RUN_PART_LIST(X)
 
 enum {
 #define X(NAME, text) HD_PART_##NAME,
@@ -77,10 +82,14 @@ enum {
 #undef X
 };
 enum {
-#define X(NAME, text) HD_HAS_##NAME = 1 << HD_PART_##NAME,
+#define X(NAME, text) HD_HAS_##NAME = 1u << HD_PART_##NAME,
     HD_PART_LIST(X)
 #undef X
+#define X(NAME, text) | HD_HAS_##NAME
+        HD_HAS_OF_MODEL = 0 HD_MODEL_PART_LIST(X), /* all of them */
+#undef X
 };
+_Static_assert(HD_PARTS <= 32, "parts are bits of an unsigned");
 
 extern const hd_option hd_train_table[];
 extern const char *const hd_train_tasks[HD_TRAIN_TASKS + 1]; /* ends with NULL */

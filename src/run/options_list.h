@@ -119,10 +119,10 @@
         "that of the model", PICTURE_MODEL, .from = HD_FROM_DEFAULT)
     INT("channels", 0, "N", "0", channels, 0, 3,
         "1: gray, 3: color; 0: gray where all pictures are, otherwise color", PICTURE_MODEL, SHAPE)
-    INT("patch-size", 0, "N", "16", patch_size, 1, 1024, "side of a patch, in pixels", PICTURE_MODEL, SHAPE)
+    INT("patch-size", 0, "N", "16", patch_size, 1, 1024, "side of a patch, in pixels", VIT)
     INT("conv-stem", 0, "N", "0", conv_stem, 0, 8,
         "N layers of a 3 x 3 convolution and a batch norm in place of patches, pooled by 2 behind the first "
-        "and the last; 0: patches", PICTURE_MODEL, SHAPE)
+        "and the last; 0: patches", VIT)
     TEXT("encoder", 0, "STAGES", NULL, encoder,
         "layers of the encoder (transformer if not given), as in bi-gru:2+transformer: kinds of layers" STAGES
         "; bi- before a kind reads in both directions, :N after it makes N layers", MODEL,
@@ -158,7 +158,7 @@
         "published models)", MODEL, FOR(DETECT), SHAPE)
     REAL("query-reach", 0, "X", "0", query_reach, 0, 1000,
         "what an anchor sees of the picture: its box and X times its size around it, half on each side; 0: all of "
-        "it", MODEL, FOR(DETECT), SHAPE)
+        "it", MODEL, FOR(DETECT), SHAPE, NEEDS(HD_HAS_ANCHORS))
     INT("layers", 0, "N", "4", layers, 1, 1000, "layers; of a translator those of encoder and decoder each",
         MODEL, SIZE, NEEDS(HD_HAS_LAYERS))
     INT("width", 0, "N", "128", width, 1, 65536, "hidden size (d_model)", MODEL, SIZE, NEEDS(HD_HAS_NETWORK))
@@ -289,8 +289,8 @@
     REAL("source-dropout", 0, "X", "0", source_dropout, 0, 0.99, "dropout of whole source tokens", LEARNING,
         FOR(TRANSLATE))
     REAL("drop-path", 0, "X", "0", drop_path, 0, 0.99,
-        "stochastic depth: probability that the last layer is skipped; of the others in proportion",
-        LEARNING, FOR(PICTURES), NEEDS(HD_HAS_PICTURES))
+        "stochastic depth of a vit: probability that the last layer is skipped; of the others in proportion",
+        LEARNING, FOR(PICTURES), NEEDS(HD_HAS_VIT))
     REAL("label-smoothing", 0, "X", "0.1", label_smoothing, 0, 0.99,
         "probability mass of the target spread over the whole vocabulary", LEARNING, UPDATES)
     TEXTS("freeze", 0, "PATTERN", freeze,
@@ -298,7 +298,7 @@
         "repeated", LEARNING, FOR(TRANSLATE | LABELS | CAPTION))
     INT("denoise-groups", 0, "N", "5", denoise_groups, 0, 100,
         "denoising: groups of the true boxes, moved at random, that the decoder puts right beside its queries; "
-        "0: none", LEARNING, FOR(DETECT))
+        "0: none", LEARNING, FOR(DETECT), NEEDS(HD_HAS_ANCHORS))
     REAL("no-object-weight", 0, "X", "0.1", no_object_weight, 0.001, 10,
         "weight of queries without an object in the loss of labels", LEARNING, FOR(DETECT))
     FLAG("sum-loss", 0, sum_loss,

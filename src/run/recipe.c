@@ -199,7 +199,7 @@ static hd_status no_effect(const hd_recipe *r, const hd_option *row, const hd_tr
             snprintf(needs + used, sizeof needs - used, "%s%s", used ? " or " : "",
                      part_text[p] + (used ? skip : 0));
     }
-    bool of_model = row->needs < HD_HAS_MODEL;
+    bool of_model = row->needs & HD_HAS_OF_MODEL;
     return hd_err_set(err, HD_EARG, "--%s needs %s%s%s", row->name, needs, of_model ? ": here " : "",
                       of_model ? r->shape(o, shape) : "");
 }

@@ -8,6 +8,9 @@
     "$HEED train -q --task detect --train s/boxes.csv --images s --device cpu --width 32 "                   \
     "--heads 2 --encoder-layers 1 --decoder-layers 2 --queries 8 --denoise-groups 2 --batch-size 8 --ema 0 " \
     "--lr 0.002 --warmup 20 "
+#define LEARNED                                                                                      \
+    "$HEED train -q --task detect --train s/boxes.csv --images s --device cpu --width 32 --heads 2 " \
+    "--encoder-layers 1 --decoder-layers 2 --queries 8 --batch-size 8 --query-kind learned "
 #define VIT   "--image-encoder vit --patch-size 4 "
 #define STILL "--flip none --scale-jitter 0 --color 0 "
 
@@ -82,10 +85,9 @@ static void a_resnet_is_a_backbone_and_pictures_may_turn(void **state)
     must_run("grep -q keeps_size r/config.json; $HEED info r | grep -q resnet; $HEED detect r $(ls "
              "s/train/*/*.png | head -n 1) --threshold 0 "
              "--attention at.json >found; grep -q cross at.json");
-    must_run(SMALL
-             "--image-encoder resnet --resnet 8x1,16x1 --resnet-stem large --query-kind learned "
-             "--denoise-groups 0 --query-reach 0 --steps 2 --out e && $HEED export e hf && grep -q stage2 "
-             "hf/config.json");
+    must_run(LEARNED "--image-encoder resnet --resnet 8x1,16x1 --resnet-stem large --steps 2 --out e && "
+                     "$HEED export e hf && grep -q stage2 "
+                     "hf/config.json");
     must_run("$HEED shapes -q -n 2 --size 1024 -o big");
     assert_fails("$HEED detect r $(ls big/*/*/*.png | head -n 1)", 1, "1024 x 1024 pixels|scale it down");
     assert_fails("$HEED export r hf2", 1, "--query-kind learned");
@@ -96,7 +98,7 @@ static void learned_queries_train(void **state)
 {
     (void)state;
     need_png();
-    must_run(SMALL VIT "--query-kind learned --denoise-groups 0 --query-reach 0 --steps 4 --out plain");
+    must_run(LEARNED VIT "--steps 4 --out plain");
     must_run(
         "grep -q '\"anchors\": false' plain/config.json; $HEED detect plain s/train/*/*.png --threshold 0 "
         "| grep -q 0");
@@ -159,10 +161,9 @@ static void an_imported_model_learns_and_is_exported_again(void **state)
 {
     (void)state;
     need_png();
-    must_run(SMALL
-             "--image-encoder resnet --resnet 8x1,16x1 --resnet-stem large --query-kind learned "
-             "--denoise-groups 0 --query-reach 0 --steps 2 --out first && $HEED export first published && "
-             "$HEED import published imported");
+    must_run(LEARNED "--image-encoder resnet --resnet 8x1,16x1 --resnet-stem large --steps 2 --out first && "
+                     "$HEED export first published && "
+                     "$HEED import published imported");
     must_run("sed 's/,circle,/,disc,/' s/boxes.csv >disc.csv; $HEED train -q --task detect --train disc.csv "
              "--images s --device cpu --from imported --batch-size 4 --steps 2 --out tuned && "
              "$HEED train -q --resume --out tuned --steps 3 && "
@@ -178,6 +179,9 @@ static void what_is_wrong_is_said(void **state)
     need_png();
     assert_fails(SMALL VIT "--out x --query-kind learned --steps 1", 2,
                  "--denoise-groups needs --query-kind anchors");
+    assert_fails(LEARNED VIT "--out x --query-reach 1 --steps 1", 2,
+                 "--query-reach needs --query-kind anchors");
+    assert_fails(SMALL "--out x --conv-stem 2 --steps 1", 2, "--conv-stem needs a vit");
     assert_fails(SMALL VIT "--out x --heads 3 --steps 1", 2, "--width 32|--heads 3");
     assert_fails(SMALL VIT "--out x --mixup 0.2 --steps 1", 2, "--mixup|boxes cannot be mixed");
     assert_fails(SMALL VIT "--out x --vocab-size 100 --steps 1", 2, "--vocab-size is an option of --task");

@@ -71,6 +71,20 @@ static void what_has_no_effect_is_refused(void **state)
         {HD_TRAIN_CLASSIFY, "model", "gru", "ffn-size", "64", "--ffn-size needs transformer layers"},
         {HD_TRAIN_CLASSIFY, "model", "transformer", "one-hot", "true", "begins with rnn, gru or lstm"},
         {HD_TRAIN_CLASSIFY, "model", "gru", "scratch", "true", "--scratch needs --from"},
+        {HD_TRAIN_CLASSIFY, "model", "resnet", "patch-size", "8", "--patch-size needs a vit"},
+        {HD_TRAIN_CLASSIFY, "model", "resnet", "conv-stem", "2", "the model is a resnet, which reads"},
+        {HD_TRAIN_CLASSIFY, "model", "resnet", "drop-path", "0.1", "--drop-path needs a vit"},
+        {HD_TRAIN_CLASSIFY, "model", "vit", "resnet", "8x1", "--resnet needs a resnet that reads pictures"},
+        {HD_TRAIN_CLASSIFY, "model", "gru", "patch-size", "8", "--patch-size needs a vit"},
+        {HD_TRAIN_CAPTION, "image-encoder", "resnet", "conv-stem", "2", "--conv-stem needs a vit"},
+        {HD_TRAIN_CAPTION, "image-encoder", "vit", "resnet-norm", "group", "--resnet-norm needs a resnet"},
+        {HD_TRAIN_DETECT, "image-encoder", "resnet", "patch-size", "8",
+         "--patch-size needs a vit that reads pictures: here --image-encoder is resnet"},
+        {HD_TRAIN_DETECT, "image-encoder", "vit", "resnet-stem", "small", "--resnet-stem needs a resnet"},
+        {HD_TRAIN_DETECT, "query-kind", "learned", "denoise-groups", "2",
+         "--denoise-groups needs --query-kind anchors"},
+        {HD_TRAIN_DETECT, "query-kind", "learned", "query-reach", "1",
+         "--query-reach needs --query-kind anchors: here --image-encoder is resnet, --query-kind learned"},
         {HD_TRAIN_TRANSLATE, "layers", "2", "attention-score", "dot", "--attention-score needs a recurrent"},
         {HD_TRAIN_TRANSLATE, "layers", "2", "separate-vocab", "true", "--separate-vocab needs --untied"},
         {HD_TRAIN_TRANSLATE, "decoder", "gru", "temperature", "2",
@@ -97,6 +111,21 @@ static void a_file_may_say_what_holds_without_it(void **state)
     give(&r, "heads", "1", HD_GIVEN_FILE);
     assert_int_equal(fill(&r), HD_OK);
     give(&r, "heads", "8", HD_GIVEN_FILE);
+    assert_int_equal(fill(&r), HD_EARG);
+}
+
+/* The same of learned queries, and of a backbone that is no vit. */
+static void a_file_may_say_what_a_detector_has_not(void **state)
+{
+    (void)state;
+    run r;
+    begin(&r, HD_TRAIN_DETECT);
+    give(&r, "query-kind", "learned", HD_GIVEN_FILE);
+    give(&r, "denoise-groups", "0", HD_GIVEN_FILE);
+    give(&r, "query-reach", "0", HD_GIVEN_FILE);
+    give(&r, "patch-size", "16", HD_GIVEN_FILE);
+    assert_int_equal(fill(&r), HD_OK);
+    give(&r, "patch-size", "8", HD_GIVEN_FILE);
     assert_int_equal(fill(&r), HD_EARG);
 }
 
@@ -170,6 +199,7 @@ int main(void)
         cmocka_unit_test(a_row_is_refused_by_other_tasks_and_by_no_other),
         cmocka_unit_test(what_has_no_effect_is_refused),
         cmocka_unit_test(a_file_may_say_what_holds_without_it),
+        cmocka_unit_test(a_file_may_say_what_a_detector_has_not),
         cmocka_unit_test(presets_are_made_of_options_of_their_task),
         cmocka_unit_test(values_are_marked_with_where_they_are_from),
         cmocka_unit_test(a_preset_is_of_its_task),

@@ -17,6 +17,7 @@ static unsigned parts(const hd_train_options *o)
         HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_PICTURES | HD_HAS_TEXTS | hd_decoder_parts(&decoder, o);
     hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
     if (o->image_encoder == HD_IMAGE_resnet) all |= HD_HAS_RESNET;
+    if (blocks || o->encoder_from) all |= HD_HAS_VIT; /* another model's may be one */
     if (blocks || hd_stages_have(&decoder, HD_STAGE_transformer)) all |= HD_HAS_BLOCKS;
     if ((blocks && active == HD_STAGE_transformer) || hd_stages_have(&decoder, active))
         all |= HD_HAS_ACTIVATION;

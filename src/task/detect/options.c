@@ -10,13 +10,16 @@ enum { CONTINUED = 1000 }; /* updates of a model that has learned already */
 
 static unsigned parts(const hd_train_options *o)
 {
-    unsigned resnet = o->image_encoder == HD_IMAGE_resnet ? HD_HAS_RESNET : 0;
-    return HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES | resnet;
+    unsigned backbone = o->image_encoder == HD_IMAGE_resnet ? HD_HAS_RESNET : HD_HAS_VIT;
+    unsigned queries = o->query_kind == 0 ? HD_HAS_ANCHORS : 0;
+    return HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES | backbone |
+           queries;
 }
 
 static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 {
-    snprintf(to, HD_RECIPE_TEXT, "--image-encoder is %s", hd_image_encoder_names[o->image_encoder]);
+    snprintf(to, HD_RECIPE_TEXT, "--image-encoder is %s, --query-kind %s",
+             hd_image_encoder_names[o->image_encoder], o->query_kind == 0 ? "anchors" : "learned");
     return to;
 }
 
@@ -169,9 +172,6 @@ hd_status hd_detect_check(const hd_train_options *o, hd_err *err)
     hd_status s = hd_train_check_files(o, "a detector learns from one file of boxes", err);
     if (!s && (o->mixup > 0 || o->cutmix > 0))
         s = hd_err_set(err, HD_EARG, "--mixup and --cutmix mix labels: boxes cannot be mixed");
-    if (!s && o->query_kind && o->denoise_groups)
-        s = hd_err_set(err, HD_EARG,
-                       "--denoise-groups needs --query-kind anchors: learned queries are no boxes");
     if (!s) s = hd_augment_check(&augment, err);
     if (!s) s = hd_train_check_end(o, err);
     if (!s) s = hd_detect_model(&model, o, NULL, err);

@@ -37,7 +37,7 @@ static unsigned parts_of(const hd_train_options *o)
     hd_stages stages;
     unsigned parts = HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_LAYERS;
     if (o->model == HD_TRAIN_MODEL_IMAGE + HD_IMAGE_vit)
-        return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES;
+        return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES | HD_HAS_VIT;
     if (hd_train_pictures(o)) return HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_PICTURES | HD_HAS_RESNET;
     if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count) parts |= HD_HAS_SUBWORDS;
     if (o->from) return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION;
@@ -171,8 +171,8 @@ static bool on_card(const hd_train_options *o)
     return !strcmp(found ? first.backend : o->device, "cuda");
 }
 
-/* As many updates as a card makes in less than three minutes, and two cores in fifteen; of few pictures fewer.
-   What keeps a long run from learning by heart only slows a short one down. */
+/* As many updates as a card makes in less than three minutes, and two cores in fifteen; of few pictures
+   fewer. What keeps a long run from learning by heart only slows a short one down. */
 static hd_status derive_pictures(const hd_option_set *set, hd_err *err)
 {
     const hd_train_options *o = set->into;
