@@ -92,6 +92,7 @@ static const gradient_case cases[] = {
     CONV("conv 1 x 1", linear, 0, 3, 2, 1),
     CONV("conv of 19 channels", same, 0, 19, 1, 9),
     POOL("max", most, 0, 3),
+    POOL("max of many channels", most, 0, 17),
     POOL("max with gaps, filled up", most_apart, 3, 2),
     POOL("max of windows that overlap", most_over, 0, 2),
     POOL("mean", mean, 0, 3),

@@ -178,6 +178,36 @@ static void pooling_agrees_with_torch(void **state)
     hd_backend_free(b);
 }
 
+/* A window of four cells and as many channels as fill vectors and a rest. In channel c the cell c % 4 is NaN,
+   in the last four all are equal: then the first gets the gradient. */
+static void nan_is_the_largest_and_the_first_of_equals(void **state)
+{
+    enum { CELLS = 4, WIDE = 39, EQUAL = WIDE - CELLS };
+    (void)state;
+    static hd_real x[CELLS * WIDE], y[WIDE], dx[CELLS * WIDE];
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    for (size_t cell = 0; cell < CELLS; cell++)
+        for (size_t c = 0; c < WIDE; c++)
+            x[cell * WIDE + c] = c >= EQUAL ? 1 : c % CELLS == cell ? (hd_real)NAN : (hd_real)(cell + c);
+    hd_run_begin(&r, HD_TRAIN);
+    poison_step(&r, 1 << 16);
+    hd_rows in = {hd_from(&r, CELLS, WIDE, x), hd_grid_of(&r, (const int32_t[]){2, 2}, 1, NULL)};
+    in.t->wants_grad = true;
+    hd_rows out = hd_pool_grid(&r, in, &(hd_pool_opt){{2, 2}, {2, 2}, {0, 0}, HD_GRID_MAX});
+    hd_sum_loss(&r, out.t, 1);
+    assert_true(hd_read(&r, out.t, y));
+    hd_backward(&r);
+    assert_true(hd_read(&r, in.t->grad, dx));
+    for (size_t c = 0; c < WIDE; c++) {
+        assert_true(c >= EQUAL ? y[c] == 1 : isnan(y[c]));
+        for (size_t cell = 0; cell < CELLS; cell++)
+            assert_true(dx[cell * WIDE + c] == (cell == (c >= EQUAL ? 0 : c % CELLS)));
+    }
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
 /* Three pictures, one of them none; every number. */
 static void pixels_become_rows_of_squares(void **state)
 {
@@ -296,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolution_agrees_with_torch),
         cmocka_unit_test(pooling_agrees_with_torch),
+        cmocka_unit_test(nan_is_the_largest_and_the_first_of_equals),
         cmocka_unit_test(pixels_become_rows_of_squares),
         cmocka_unit_test(pictures_agree_with_the_cpu), /* captured */
         cmocka_unit_test(same_bits_for_all_threads_and_batches),

@@ -11,15 +11,18 @@ INLINE void covered(int32_t *from, int32_t *till, int32_t place, int kernel, int
     *till = at + kernel < cells ? at + kernel : cells;
 }
 
-/* NaN wins, as every comparison with it is false. */
-static void pool_maximum(hd_real *y, int32_t *which, const hd_tensor *x, size_t row, bool first, size_t n)
+/* Where this row is larger; NaN is larger than any number. */
+#define LARGER (x[c] > y[c] || x[c] != x[c])
+
+/* Without branches, so that compilers make vectors of it. */
+static void pool_maximum(hd_real *restrict y, int32_t *restrict which, const hd_real *restrict x, size_t row,
+                         bool first, size_t n)
 {
-    const hd_real *v = hd_row(x, row);
-    for (size_t c = 0; c < n; c++)
-        if (first || !(v[c] <= y[c])) {
-            y[c] = v[c];
-            if (which) which[c] = (int32_t)row;
-        }
+    if (first) memcpy(y, x, n * sizeof *y);
+    for (size_t c = 0; first && which && c < n; c++) which[c] = (int32_t)row;
+    if (first) return;
+    for (size_t c = 0; which && c < n; c++) which[c] = LARGER ? (int32_t)row : which[c];
+    for (size_t c = 0; c < n; c++) y[c] = LARGER ? x[c] : y[c];
 }
 
 static void pool_row(const hd_pool_args *a, size_t r, int32_t item)
@@ -37,7 +40,7 @@ static void pool_row(const hd_pool_args *a, size_t r, int32_t item)
             size_t row = (size_t)a->from->begin[item] + (size_t)i * (size_t)width + (size_t)j;
             const hd_real *x = hd_row(a->x, row);
             if (a->kind == HD_GRID_MAX)
-                pool_maximum(y, which, a->x, row, i == top && j == left, n);
+                pool_maximum(y, which, x, row, i == top && j == left, n);
             else
                 HD_COLUMNS(n, { S(y, L(y) + L(x)); });
         }
@@ -81,6 +84,22 @@ INLINE void covering(int32_t *first, int32_t *last, int32_t cell, int kernel, in
     *last = at / stride < places ? at / stride : places - 1;
 }
 
+/* As many rows as a vector has numbers. */
+typedef int32_t rows_loose __attribute__((vector_size(VL * 4), aligned(4), may_alias));
+
+/* dy to this row where it was the largest. In vectors, because compilers keep the branch. */
+static void pass_maximum(hd_real *dx, const hd_real *dy, const int32_t *which, int32_t row, size_t n)
+{
+    const vec nothing = hd_set(-0.0); /* that changes no number it is added to */
+    size_t c = 0;
+    for (; c + VL <= n; c += VL) {
+        ivec mine = __builtin_convertvector(*(const rows_loose *)(which + c) == row, ivec);
+        hd_store(dx + c, hd_load(dx + c) + hd_pick(mine, hd_load(dy + c), nothing));
+    }
+    for (; c < n; c++)
+        if (which[c] == row) dx[c] += dy[c];
+}
+
 static void pool_back_row(const hd_pool_back_args *a, size_t r, int32_t item)
 {
     const hd_grid_window *w = &a->window;
@@ -95,13 +114,10 @@ static void pool_back_row(const hd_pool_back_args *a, size_t r, int32_t item)
         for (int32_t j = left; j <= right; j++) {
             size_t row = (size_t)a->to->begin[item] + (size_t)i * (size_t)across + (size_t)j;
             const hd_real *dy = hd_row(a->dy, row);
-            if (a->kind == HD_GRID_MEAN) {
+            if (a->kind == HD_GRID_MEAN)
                 HD_COLUMNS(n, { S(dx, L(dx) + share * L(dy)); });
-                continue;
-            }
-            const int32_t *which = (const int32_t *)a->which->data + row * a->which->stride;
-            for (size_t c = 0; c < n; c++)
-                if (which[c] == (int32_t)r) dx[c] += dy[c];
+            else
+                pass_maximum(dx, dy, (const int32_t *)a->which->data + row * a->which->stride, (int32_t)r, n);
         }
 }
 

@@ -61,7 +61,7 @@ template <class T> static __global__ void pool_kernel(pooling a)
                 for (int k = 0; k < W; k++)
                     if (a.kind == HD_GRID_MEAN)
                         best[k] += v[k];
-                    else if (which[k] < 0 || !(v[k] <= best[k]))
+                    else if (which[k] < 0 || v[k] > best[k] || v[k] != v[k])
                         best[k] = v[k], which[k] = row;
             }
 #pragma unroll
