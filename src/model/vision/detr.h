@@ -77,6 +77,7 @@ typedef struct hd_detr_loss_opt {
     float absolute, giou; /* weights of the errors of boxes; 0: 5 and 2 */
     hd_detr_noise noise;
     double objects, pictures; /* of the whole update, whose gradient is divided by `objects` */
+    hd_team *team;            /* that chooses queries; NULL: the backend's, or the caller alone */
 } hd_detr_loss_opt;
 
 /* Registers the parameters and makes room for them. HD_EARG: options that make no model. */

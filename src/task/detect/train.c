@@ -12,6 +12,8 @@
 #include "task/detect/training.h"
 #include "task/list.h"
 
+enum { MATCHING = 4 }; /* most threads that choose queries beside a card */
+
 typedef struct detecting {
     hd_model_folder folder; /* first, as hd_task_save asks */
     hd_detr *model;         /* in the folder */
@@ -19,6 +21,7 @@ typedef struct detecting {
     hd_image_set train, valid;
     hd_augment augment;
     hd_image_loader *loader;
+    hd_team *team;            /* that chooses queries beside a card; NULL: the backend has one */
     size_t objects, pictures; /* of the update */
     hd_detect_batch batch;
 } detecting;
@@ -72,6 +75,7 @@ static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
     hd_detr_loss_opt opt = {.no_object = (float)s->options->no_object_weight,
                             .objects = (double)d->objects,
                             .pictures = (double)d->pictures,
+                            .team = d->team,
                             .noise = {.groups = s->options->denoise_groups,
                                       .label = 0.2f,
                                       .box = 0.4f,
@@ -125,6 +129,7 @@ static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
 static void release(hd_session *s)
 {
     detecting *d = s->state;
+    hd_team_free(d->team);
     hd_image_loader_free(d->loader);
     hd_image_set_release(&d->train);
     hd_image_set_release(&d->valid);
@@ -172,6 +177,13 @@ static hd_status describe_model(hd_session *s, hd_detr_opt *to, hd_err *err)
     return st ? st : hd_detect_continued(to, o, &d->origin, &d->train, err);
 }
 
+/* A matching takes microseconds: more threads would only wait for each other. */
+static int team_size(const hd_session *s)
+{
+    int most = s->hooks->threads > 0 ? s->hooks->threads : hd_team_cores();
+    return most < MATCHING ? most : MATCHING;
+}
+
 static hd_status make_model(hd_session *s, hd_err *err)
 {
     detecting *d = s->state;
@@ -193,6 +205,7 @@ static hd_status make_model(hd_session *s, hd_err *err)
                              .threads = s->hooks->threads};
     st = hd_image_loader_new(&d->loader, &l, err);
     if (!st) s->batches = hd_image_loader_batches(d->loader);
+    if (!st && !s->backend->team && !s->backend->dry) st = hd_team_new(&d->team, team_size(s), err);
     return st;
 }
 
