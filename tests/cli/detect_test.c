@@ -2,6 +2,7 @@
    by heart, a run that was stopped goes on bit for bit, and mistakes are said. */
 #include "check.h"
 #include "outcome.h"
+#include "processes.h"
 #include "shell.h"
 
 #define SMALL                                                                                                \
@@ -173,6 +174,27 @@ static void an_imported_model_learns_and_is_exported_again(void **state)
              "! cmp -s imported/model.safetensors tuned/model.safetensors");
 }
 
+/* 40 pictures to validate with are three batches, the last one shorter. At rate 0 the weights stay the same.
+ */
+#define JUDGED                                                                                             \
+    " $HEED train -q --task detect --train v/boxes.csv --images v --device cpu --width 16 --heads 2 "      \
+    "--encoder-layers 1 --decoder-layers 1 --queries 4 --batch-size 8 --image-encoder vit --patch-size 4 " \
+    "--steps 1 --threads 1 --lr 0 "
+
+static void processes_share_validation(void **state)
+{
+    (void)state;
+    need_png();
+    if (!processes_prepare()) leave_out("several processes");
+    must_run("$HEED shapes -q -n 400 --size 16 --seed 4 -o v && test $(ls v/val/*/*.png | wc -l) = 40");
+    must_run(JUDGED "--out one && for n in 2 3 4; do timeout 100 mpirun -n $n" JUDGED
+                    "--out $n || exit 1; done");
+    must_run(
+        "said() { grep '\"valid\"' $1/train/log.jsonl | sed 's/\"\\(time\\|seconds\\)\":[^,]*,//g; "
+        "s/\\(\\.[0-9]\\{9\\}\\)[0-9]*/\\1/g'; }; said one | grep -q ap50 && "
+        "for n in 2 3 4; do test \"$(said one)\" = \"$(said $n)\" || { said one; said $n; exit 1; }; done");
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -211,6 +233,7 @@ int main(void)
         cmocka_unit_test(a_model_goes_on_with_its_weights),
         cmocka_unit_test(what_a_model_to_begin_with_fixes_is_said),
         cmocka_unit_test(an_imported_model_learns_and_is_exported_again),
+        cmocka_unit_test(processes_share_validation),
         cmocka_unit_test(what_is_wrong_is_said),
     };
     return outcome(cmocka_run_group_tests(tests, prepare, scratch_remove));

@@ -217,7 +217,7 @@ static hd_status evaluate(call *c, hd_err *err)
     hd_detector_judged j = {0};
     hd_text out = {0};
     hd_status s = hd_image_set_boxes(&set, labels, c->o->boxes, c->o->images, c->o->split, false, err);
-    if (!s) s = hd_detector_judge(&j, &command->machine.run, &command->model, &set, err);
+    if (!s) s = hd_detector_judge(&j, &command->machine.run, &command->model, &set, false, err);
     if (!s) put_scores(&out, &j, labels, c->o->usual.json);
     hd_detector_judged_release(&j);
     hd_image_set_release(&set);

@@ -37,9 +37,10 @@ typedef struct hd_detector_judged {
     size_t pictures, objects;
 } hd_detector_judged;
 
-/* Average precision on pictures whose objects are known; labels are the folder's. */
+/* Average precision on pictures whose objects are known; labels are the folder's. together: all processes
+   call it, share the pictures out and find the same. */
 hd_status hd_detector_judge(hd_detector_judged *out, hd_run *r, const hd_model_folder *f,
-                            const hd_image_set *set, hd_err *err);
+                            const hd_image_set *set, bool together, hd_err *err);
 void hd_detector_judged_release(hd_detector_judged *j); /* accepts {0} */
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/ranks.h"
 #include "base/mem.h"
 #include "nn/pixels.h"
 #include "task/detect/training.h"
@@ -144,35 +145,50 @@ void hd_found_objects_release(hd_found_objects *f)
 
 /* -- judging -- */
 
-/* Overlaps do not depend on how wide and high a picture is: shares of it will do. */
-static hd_status add_picture(hd_detection *to, size_t picture, const hd_detr *m, const hd_detect_batch *b,
-                             size_t i, const hd_real *logits, const hd_real *box, hd_err *err)
+typedef struct answers { /* of all pictures of a set */
+    hd_real *at;         /* [pictures, queries, row]: logits, then the box */
+    size_t queries, labels, row, count;
+} answers;
+
+static hd_status answers_make(answers *a, const hd_detr *m, size_t pictures, hd_err *err)
 {
+    *a = (answers){.queries = m->opt.queries, .labels = m->opt.labels, .row = m->opt.labels + 1 + BOX};
+    if (!hd_size_mul(a->queries, a->row, &a->count) || !hd_size_mul(a->count, pictures, &a->count))
+        return hd_err_set(err, HD_ELIMIT, "%zu pictures are too many to be judged at once", pictures);
+    a->at = hd_mem_array(a->count, sizeof *a->at);
+    return a->at ? HD_OK : hd_err_nomem(err, a->count * sizeof *a->at);
+}
+
+/* Overlaps do not depend on how wide and high a picture is: shares of it will do. */
+static hd_status add_picture(hd_detection *to, const hd_image_set *set, size_t picture, const answers *a,
+                             hd_err *err)
+{
+    const double height = set->size[2 * picture], width = set->size[2 * picture + 1];
     hd_status s = HD_OK;
-    for (size_t k = b->first[i]; !s && k < b->first[i + 1]; k++) {
-        const hd_detr_object *o = &b->object[k];
-        double w = (double)o->width, h = (double)o->height;
+    for (size_t k = set->first_box[picture]; !s && k < set->first_box[picture + 1]; k++) {
+        const hd_box *o = &set->box[k];
         hd_detection_box true_one = {.picture = picture,
                                      .label = (size_t)o->label,
-                                     .x = (double)o->x - w / 2,
-                                     .y = (double)o->y - h / 2,
-                                     .width = w,
-                                     .height = h};
+                                     .x = (double)o->x / width,
+                                     .y = (double)o->y / height,
+                                     .width = (double)o->width / width,
+                                     .height = (double)o->height / height};
         s = hd_detection_add_truth(to, &true_one, err);
     }
-    for (size_t q = 0; !s && q < m->opt.queries; q++) {
-        hd_found_object o =
-            object_of(logits + q * (m->opt.labels + 1), box + q * BOX, m->opt.labels, q, 1, 1);
+    for (size_t q = 0; !s && q < a->queries; q++) {
+        const hd_real *row = a->at + (picture * a->queries + q) * a->row;
+        hd_found_object o = object_of(row, row + a->labels + 1, a->labels, q, 1, 1);
         hd_detection_box found = {picture, o.label, o.x, o.y, o.width, o.height, .score = o.score};
         s = hd_detection_add_found(to, &found, err);
     }
     return s;
 }
 
-static hd_status judge_batch(hd_detection *to, double *loss, hd_run *r, const hd_detr *m, hd_detect_batch *b,
+/* Pictures from number `first` on. */
+static hd_status judge_batch(answers *to, double *loss, hd_run *r, const hd_detr *m, hd_detect_batch *b,
                              const hd_image_batch *of, size_t first, hd_err *err)
 {
-    size_t queries = m->opt.queries, labels = m->opt.labels, rows = of->items * queries;
+    size_t classes = to->labels + 1, rows = of->items * to->queries;
     hd_tensor *place = NULL;
     hd_detr_found f = {0};
     hd_run_begin(r, HD_INFERENCE);
@@ -181,43 +197,64 @@ static hd_status judge_batch(hd_detection *to, double *loss, hd_run *r, const hd
     hd_detr_loss_opt opt = {.objects = (double)b->first[of->items], .pictures = (double)of->items};
     *loss += hd_loss_total(r, hd_detr_loss(r, m, memory, place, &b->truth, &opt, &f));
     size_t last = f.layers ? (f.layers - 1) * rows : 0;
-    hd_real *logits = hd_host_take(r, rows * (labels + 1) * sizeof *logits),
+    hd_real *logits = hd_host_take(r, rows * classes * sizeof *logits),
             *box = hd_host_take(r, rows * BOX * sizeof *box);
     if (!logits || !box || r->err.status) return hd_run_status(r, err);
     hd_tensor z = hd_view_rows(f.logits, last, rows), x = hd_view_rows(f.box, last, rows);
     if (!hd_read_output(r, &z, logits) || !hd_read_output(r, &x, box)) return hd_run_status(r, err);
-    hd_status s = HD_OK;
-    for (size_t i = 0; !s && i < of->items; i++)
-        s = add_picture(to, first + i, m, b, i, logits + i * queries * (labels + 1), box + i * queries * BOX,
-                        err);
-    return s;
+    for (size_t i = 0; i < rows; i++) {
+        hd_real *row = to->at + (first * to->queries + i) * to->row;
+        memcpy(row, logits + i * classes, classes * sizeof *row);
+        memcpy(row + classes, box + i * BOX, BOX * sizeof *row);
+    }
+    return HD_OK;
 }
 
-hd_status hd_detector_judge(hd_detector_judged *out, hd_run *r, const hd_model_folder *f,
-                            const hd_image_set *set, hd_err *err)
+/* All batches, or every so many: then the answers of other processes come by a sum, to which they add 0. */
+static hd_status judge_set(answers *to, double *loss, hd_run *r, const hd_model_folder *f,
+                           const hd_image_set *set, bool together, hd_err *err)
 {
-    const hd_detr *m = hd_model_folder_detr(f);
     hd_image_loader_opt opt = {
         .set = set, .prepare = hd_detector_prepare(f), .batch = JUDGED_AT_ONCE, .in_order = true};
     hd_image_loader *loader = NULL;
     const hd_image_batch *b;
-    hd_detection *d = NULL;
     hd_detect_batch room = {0};
-    *out = (hd_detector_judged){.pictures = set->count, .objects = set->first_box[set->count]};
-    out->of = hd_mem_array(m->opt.labels, sizeof *out->of);
-    hd_status s = out->of ? hd_detection_new(&d, m->opt.labels, err)
-                          : hd_err_nomem(err, m->opt.labels * sizeof *out->of);
-    if (!s) s = hd_image_loader_new(&loader, &opt, err);
-    for (size_t at = 0, n = 0; !s && at < set->count; at += JUDGED_AT_ONCE, n++) {
-        size_t items = set->count - at < JUDGED_AT_ONCE ? set->count - at : JUDGED_AT_ONCE;
-        s = hd_image_loader_get(loader, n, 0, items, &b, err);
-        if (!s) s = judge_batch(d, &out->loss, r, m, &room, b, at, err);
+    size_t n = together ? (size_t)hd_rank() : 0, step = together ? (size_t)hd_ranks() : 1;
+    hd_status s = to->at ? hd_image_loader_new(&loader, &opt, err) : err->status;
+    for (; !s && n * JUDGED_AT_ONCE < set->count; n += step) {
+        size_t at = n * JUDGED_AT_ONCE, left = set->count - at;
+        s = hd_image_loader_get(loader, n, 0, left < JUDGED_AT_ONCE ? left : JUDGED_AT_ONCE, &b, err);
+        if (!s) s = judge_batch(to, loss, r, hd_model_folder_detr(f), &room, b, at, err);
     }
+    hd_image_loader_free(loader);
+    hd_detect_batch_release(&room);
+    if (!together) return s;
+    s = hd_ranks_agree(s, loss, 1, err);
+    hd_status sum = s ? s : hd_ranks_sum(to->at, to->count);
+    if (!s && sum) s = hd_err_set(err, sum, "the processes could not exchange what they found");
+    return s;
+}
+
+hd_status hd_detector_judge(hd_detector_judged *out, hd_run *r, const hd_model_folder *f,
+                            const hd_image_set *set, bool together, hd_err *err)
+{
+    const hd_detr *m = hd_model_folder_detr(f);
+    hd_detection *d = NULL;
+    answers a;
+    hd_err why = {0};
+    *out = (hd_detector_judged){.pictures = set->count, .objects = set->first_box[set->count]};
+    answers_make(&a, m, set->count, &why);
+    hd_status s = judge_set(&a, &out->loss, r, f, set, together, &why);
+    if (s) hd_err_set(err, s, "%s", why.text);
+    out->of = hd_mem_array(m->opt.labels, sizeof *out->of);
+    if (!s)
+        s = out->of ? hd_detection_new(&d, m->opt.labels, err)
+                    : hd_err_nomem(err, m->opt.labels * sizeof *out->of);
+    for (size_t i = 0; !s && i < set->count; i++) s = add_picture(d, set, i, &a, err);
     if (!s) s = hd_detection_finish(d, &out->all, out->of, err);
     if (out->objects) out->loss /= (double)out->objects;
-    hd_image_loader_free(loader);
     hd_detection_free(d);
-    hd_detect_batch_release(&room);
+    hd_mem_free(a.at);
     if (s) hd_detector_judged_release(out);
     return s;
 }

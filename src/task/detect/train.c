@@ -94,12 +94,11 @@ static void figures(hd_figure to[HD_FIGURES], const hd_detector_judged *j)
     to[2] = (hd_figure){"ap75", "AP75", j->all.ap75, .share = true};
 }
 
-/* All processes judge all of it, and find the same. */
 static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)
 {
     detecting *d = s->state;
     hd_detector_judged j = {0};
-    hd_status st = hd_ranks_agree(hd_detector_judge(&j, r, &d->folder, &d->valid, err), NULL, 0, err);
+    hd_status st = hd_ranks_agree(hd_detector_judge(&j, r, &d->folder, &d->valid, true, err), NULL, 0, err);
     if (!st) {
         *out = (hd_validation){.loss = j.loss, .quality = isnan(j.all.ap50) ? -INFINITY : j.all.ap50};
         figures(out->figure, &j);
@@ -117,7 +116,7 @@ static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
     if (!d->valid.count) return HD_OK;
     hd_status st =
         hd_model_folder_open(&published, s->options->out, "detect", s->backend, HD_WEIGHTS_BEST, err);
-    if (!st) st = hd_detector_judge(&j, &s->run, &published, &d->valid, err);
+    if (!st) st = hd_detector_judge(&j, &s->run, &published, &d->valid, false, err);
     if (!st) out->judged = j.objects, figures(out->figure, &j);
     hd_detector_judged_release(&j);
     hd_model_folder_release(&published);
