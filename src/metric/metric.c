@@ -167,3 +167,9 @@ void hd_metric_detail(const hd_metric *m, hd_text *to)
 {
     if (m->is->detail) m->is->detail(to, &m->opt, m->sum);
 }
+
+double hd_metric_mean(const hd_metric_opt *opt, const double *stat)
+{
+    (void)opt;
+    return stat[1] > 0 ? 100 * stat[0] / stat[1] : 0;
+}

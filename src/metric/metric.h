@@ -71,6 +71,8 @@ hd_status hd_metric_finish(const hd_metric *m, double *score, hd_err *err);
 double hd_metric_last(const hd_metric *m);                    /* score of the segment added last */
 double hd_metric_of(const hd_metric *m, const double *stats); /* score of any sum of segments */
 size_t hd_metric_count(const hd_metric *m);                   /* segments */
+/* `score` of metrics whose statistics are a sum and the segments it is over: 100 times their mean. */
+double hd_metric_mean(const hd_metric_opt *opt, const double *stat);
 const hd_metric_class *hd_metric_is(const hd_metric *m);
 const char *hd_metric_key(const hd_metric *m);    /* "bleu": its name in options and in JSON */
 const double *hd_metric_sums(const hd_metric *m); /* [class.stats] */

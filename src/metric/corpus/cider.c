@@ -248,12 +248,6 @@ static hd_status settle(void *state, double *stat, hd_err *err)
     return s;
 }
 
-static double score(const hd_metric_opt *opt, const double *stat)
-{
-    (void)opt;
-    return stat[SEGMENTS] > 0 ? 100 * stat[SCORE] / stat[SEGMENTS] : 0;
-}
-
 static void sign(hd_text *to, const hd_metric_opt *opt)
 {
     (void)opt;
@@ -266,5 +260,5 @@ const hd_metric_class hd_metric_cider_d = {.name = "CIDEr-D",
                                            .count = count,
                                            .settle = settle,
                                            .release = release,
-                                           .score = score,
+                                           .score = hd_metric_mean,
                                            .sign = sign};

@@ -71,12 +71,6 @@ static hd_status count(void *state, const hd_metric_opt *opt, hd_line hyp, const
     return s;
 }
 
-static double score(const hd_metric_opt *opt, const double *stat)
-{
-    (void)opt;
-    return stat[SEGMENTS] > 0 ? 100 * stat[SCORE] / stat[SEGMENTS] : 0;
-}
-
 static void sign(hd_text *to, const hd_metric_opt *opt)
 {
     (void)opt;
@@ -88,5 +82,5 @@ const hd_metric_class hd_metric_rouge_l = {.name = "ROUGE-L",
                                            .size = sizeof(struct rouge),
                                            .count = count,
                                            .release = release,
-                                           .score = score,
+                                           .score = hd_metric_mean,
                                            .sign = sign};
