@@ -4,76 +4,17 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "hub/imported.h"
+#include "hub/imported_pictures.h"
 #include "model/encdec/encdec.h"
 #include "task/caption/caption.h"
 #include "nn/pixels.h"
 
-enum { PATH_SIZE = 256, LINE = 16384, KINDS = 3, STRIDE = 11 };
+enum { KINDS = 3, STRIDE = 11 };
 
-static expected e;        /* the file, behind the models before */
-static char config[LINE]; /* of what was put last */
-
-static void begin(void)
+static void put_tokenizer(const char *folder)
 {
-    if (e.file) fclose(e.file);
-    e = (expected){.file = fopen(PUBLISHED "captioner.txt", "r")};
-    assert_non_null(e.file);
-}
-
-static void line_to(const char *path, char line[LINE])
-{
-    do assert_non_null(fgets(line, LINE, e.file));
-    while (*line == '\n');
-    put_file(path, line);
-}
-
-/* A tensor of any shape, drawn as its rows are. */
-static void add_shaped(store *s)
-{
-    char name[128];
-    size_t shape[HD_RANK] = {0}, rows = 1;
-    int rank;
-    assert_int_equal(fscanf(e.file, "%127s %d", name, &rank), 2);
-    assert_in_range(rank, 1, HD_RANK);
-    for (int i = 0; i < rank; i++) {
-        assert_int_equal(fscanf(e.file, "%zu", &shape[i]), 1);
-        if (i + 1 < rank) rows *= shape[i];
-    }
-    if (rank == 1)
-        add(s, shape[0], 0, "%s", name);
-    else
-        add(s, rows, shape[rank - 1], "%s", name);
-    hd_tensor *t = &s->tensor[s->count - 1];
-    *t = hd_shaped(t->data, s->dtype, rank, shape);
-}
-
-/* The next model in the file, but for what it gives. */
-static void put_kind(const char *folder)
-{
-    store s = {.dtype = HD_F32};
-    char line[LINE];
-    int count;
-    assert_int_equal(mkdir(at("%s", folder), 0777), 0);
-    line_to(at("%s/config.json", folder), config);
-    line_to(at("%s/preprocessor_config.json", folder), line);
     copy(TOKENIZER "vocab.json", at("%s/vocab.json", folder));
     copy(TOKENIZER "merges.txt", at("%s/merges.txt", folder));
-    assert_int_equal(fscanf(e.file, "%d", &count), 1);
-    assert_in_range(count, 1, MOST);
-    for (int i = 0; i < count; i++) add_shaped(&s);
-    save(&s, 0, s.count, at("%s/model.safetensors", folder));
-    store_release(&s);
-}
-
-static hd_image picture_of(int height, int width)
-{
-    hd_err err = {0};
-    hd_image im;
-    assert_int_equal(hd_image_make(&im, width, height, 3, "test", &err), HD_OK);
-    for (size_t i = 0; i < hd_image_bytes(&im); i++)
-        im.pixel[i] = (uint8_t)((i * 37 + i * i % 101 + 11) % 256);
-    return im;
 }
 
 /* After each token of the target in the file. */
@@ -118,7 +59,7 @@ static void check_kind(const char *folder)
     hd_caption_pictures pictures = {0};
     int32_t size[32];
     assert_int_equal(next_ids(&e, size), 2);
-    hd_image im = picture_of(size[0], size[1]);
+    hd_image im = picture_of(size[0], size[1], 3);
     if (hd_model_folder_open(&m, at("%s", folder), "caption", b, HD_WEIGHTS_BEST, &err) ||
         hd_caption_pictures_add(&pictures, &im, hd_caption_prepare(&m), &err))
         fail_msg("%s", err.text);
@@ -134,44 +75,19 @@ static void check_kind(const char *folder)
 static void all_kinds_give_what_transformers_gives(void **state)
 {
     (void)state;
-    begin();
-    for (int kind = 0; kind < KINDS; kind++) {
-        char from[32], to[32];
-        snprintf(from, sizeof from, "ved.%d", kind);
-        snprintf(to, sizeof to, "ved.%d.heed", kind);
-        put_kind(from);
-        pass_well(hd_import, from, to);
-        check_kind(to);
-    }
-}
-
-/* Skips what it gives. */
-static void skip_answers(void)
-{
-    for (int c; (c = fgetc(e.file)) != EOF;)
-        if (c == '{') {
-            ungetc(c, e.file);
-            return;
-        }
+    check_kinds("captioner", KINDS, check_kind);
 }
 
 static void what_is_exported_is_what_was_imported(void **state)
 {
     (void)state;
     static const char *const files[] = {"vocab.json", "merges.txt", NULL};
-    begin();
-    for (int kind = 0; kind < KINDS; kind++) check_round(put_kind, files), skip_answers();
+    check_rounds("captioner", KINDS, files);
 }
 
 static void refuse(const char *from, const char *to, const char *why)
 {
-    begin();
-    put_kind("example");
-    char *kept = strdup(config);
-    assert_int_equal(hd_folder_remove(at("example"), NULL), HD_OK);
-    begin();
-    check_refused((publisher){put_kind, kept}, from, to, why);
-    free(kept);
+    refuse_in("captioner", from, to, why);
 }
 
 static void what_is_wrong_is_refused(void **state)
@@ -191,14 +107,8 @@ static void what_is_wrong_is_refused(void **state)
 static void failed_allocations_leave_nothing(void **state)
 {
     (void)state;
-    begin();
+    begin("captioner");
     check_memory(put_kind, "memory", "memory.heed");
-}
-
-static int close_file(void **state)
-{
-    if (e.file) fclose(e.file);
-    return scratch_remove(state);
 }
 
 int main(void)
@@ -209,5 +119,6 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(failed_allocations_leave_nothing),
     };
+    put_beside = put_tokenizer;
     return cmocka_run_group_tests(tests, scratch_make, close_file);
 }

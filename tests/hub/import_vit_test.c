@@ -4,77 +4,10 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "hub/imported.h"
+#include "hub/imported_pictures.h"
 #include "model/encoder/classifier.h"
 #include "model/vision/image_model.h"
 #include "nn/pixels.h"
-
-enum { PATH_SIZE = 256, LINE = 4096 };
-
-static expected e;        /* the file, behind the models before */
-static char config[LINE]; /* of what was put last */
-
-static void begin(const char *name)
-{
-    char path[PATH_SIZE];
-    if (e.file) fclose(e.file);
-    snprintf(path, sizeof path, PUBLISHED "%s.txt", name);
-    e = (expected){.file = fopen(path, "r")};
-    assert_non_null(e.file);
-}
-
-static void line_to(const char *path, char line[LINE])
-{
-    do assert_non_null(fgets(line, LINE, e.file));
-    while (*line == '\n');
-    put_file(path, line);
-}
-
-/* A tensor of any shape, drawn as its rows are. */
-static void add_shaped(store *s)
-{
-    char name[128];
-    size_t shape[HD_RANK] = {0}, rows = 1;
-    int rank;
-    assert_int_equal(fscanf(e.file, "%127s %d", name, &rank), 2);
-    assert_in_range(rank, 1, HD_RANK);
-    for (int i = 0; i < rank; i++) {
-        assert_int_equal(fscanf(e.file, "%zu", &shape[i]), 1);
-        if (i + 1 < rank) rows *= shape[i];
-    }
-    if (rank == 1)
-        add(s, shape[0], 0, "%s", name);
-    else
-        add(s, rows, shape[rank - 1], "%s", name);
-    hd_tensor *t = &s->tensor[s->count - 1];
-    *t = hd_shaped(t->data, s->dtype, rank, shape);
-}
-
-/* The next model in the file, but for what it gives. */
-static void put_kind(const char *folder)
-{
-    store s = {.dtype = HD_F32};
-    char line[LINE];
-    int count;
-    assert_int_equal(mkdir(at("%s", folder), 0777), 0);
-    line_to(at("%s/config.json", folder), config);
-    line_to(at("%s/preprocessor_config.json", folder), line);
-    assert_int_equal(fscanf(e.file, "%d", &count), 1);
-    assert_in_range(count, 1, MOST);
-    for (int i = 0; i < count; i++) add_shaped(&s);
-    save(&s, 0, s.count, at("%s/model.safetensors", folder));
-    store_release(&s);
-}
-
-static hd_image picture_of(int height, int width, int channels)
-{
-    hd_err err = {0};
-    hd_image im;
-    assert_int_equal(hd_image_make(&im, width, height, channels, "test", &err), HD_OK);
-    for (size_t i = 0; i < hd_image_bytes(&im); i++)
-        im.pixel[i] = (uint8_t)((i * 37 + i * i % 101 + 11) % 256);
-    return im;
-}
 
 /* What a picture is to the model, channel by channel: every 7th number, and those exactly. */
 static void check_pixels(const hd_image *im, const hd_image_prepare *p)
@@ -141,54 +74,20 @@ static const struct {
 static void all_kinds_give_what_transformers_gives(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(families); i++) {
-        begin(families[i].name);
-        for (int kind = 0; kind < families[i].kinds; kind++) {
-            char from[32], to[32];
-            snprintf(from, sizeof from, "%s.%d", families[i].name, kind);
-            snprintf(to, sizeof to, "%s.%d.heed", families[i].name, kind);
-            put_kind(from);
-            pass_well(hd_import, from, to);
-            check_kind(to);
-        }
-    }
-}
-
-/* Skips what it gives. */
-static void skip_answers(void)
-{
-    int32_t size[32];
-    next_ids(&e, size);
-    size_t count;
-    double x;
-    assert_int_equal(fscanf(e.file, "%zu", &count), 1);
-    while (count--) assert_int_equal(fscanf(e.file, "%lf", &x), 1);
-    for (int c; (c = fgetc(e.file)) != EOF;)
-        if (c == '{') {
-            ungetc(c, e.file);
-            return;
-        }
+    for (size_t i = 0; i < COUNT_OF(families); i++)
+        check_kinds(families[i].name, families[i].kinds, check_kind);
 }
 
 static void what_is_exported_is_what_was_imported(void **state)
 {
     (void)state;
     static const char *const none[] = {NULL};
-    for (size_t i = 0; i < COUNT_OF(families); i++) {
-        begin(families[i].name);
-        for (int kind = 0; kind < families[i].kinds; kind++) check_round(put_kind, none), skip_answers();
-    }
+    for (size_t i = 0; i < COUNT_OF(families); i++) check_rounds(families[i].name, families[i].kinds, none);
 }
 
 static void refuse(const char *from, const char *to, const char *why)
 {
-    begin("vit");
-    put_kind("example");
-    char *kept = strdup(config);
-    assert_int_equal(hd_folder_remove(at("example"), NULL), HD_OK);
-    begin("vit");
-    check_refused((publisher){put_kind, kept}, from, to, why);
-    free(kept);
+    refuse_in("vit", from, to, why);
 }
 
 static void what_is_wrong_is_refused(void **state)
@@ -285,12 +184,6 @@ static void failed_allocations_leave_nothing(void **state)
     (void)state;
     begin("deit");
     check_memory(put_kind, "memory", "memory.heed");
-}
-
-static int close_file(void **state)
-{
-    if (e.file) fclose(e.file);
-    return scratch_remove(state);
 }
 
 int main(void)
