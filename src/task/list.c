@@ -1,6 +1,8 @@
 /* The tasks of `heed train`, in the order of hd_train_task. */
 #include "task/list.h"
 
+#include <math.h>
+
 #include "task/model_folder.h"
 
 const hd_task *const hd_tasks[HD_TRAIN_TASKS] = {
@@ -17,4 +19,10 @@ hd_status hd_task_save(hd_session *s, const char *folder, hd_err *err)
 hd_status hd_task_publish(hd_session *s, const char *folder, hd_err *err)
 {
     return hd_model_folder_publish(s->state, folder, err);
+}
+
+void hd_task_choose(hd_validation *v, const hd_train_options *o, bool judged)
+{
+    bool by_loss = o->select_by == HD_CHOICE_LOSS || !judged;
+    v->quality = isnan(v->loss) ? -INFINITY : by_loss ? -v->loss : v->figure[0].value;
 }

@@ -14,4 +14,8 @@ extern const hd_task *const hd_tasks[HD_TRAIN_TASKS];
 hd_status hd_task_save(hd_session *s, const char *folder, hd_err *err);
 hd_status hd_task_publish(hd_session *s, const char *folder, hd_err *err);
 
+/* Of tasks whose best model is chosen by their first figure, or by the loss where --select-by asks for that
+   or nothing was judged. */
+void hd_task_choose(hd_validation *v, const hd_train_options *o, bool judged);
+
 #endif

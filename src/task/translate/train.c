@@ -189,8 +189,7 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
     hd_status st = valid_loss(r, t, &out->loss, err);
     if (!st && judged) st = valid_bleu(r, t, judged, &score, err);
     out->figure[0] = (hd_figure){"bleu", "BLEU", score, .places = 2};
-    out->quality = s->options->select_by == HD_CHOICE_LOSS || !judged ? -out->loss : score;
-    if (!st && isnan(out->loss)) out->quality = -INFINITY;
+    hd_task_choose(out, s->options, judged != 0);
     return st;
 }
 
