@@ -292,7 +292,8 @@
         "stochastic depth of a vit: probability that the last layer is skipped; of the others in proportion",
         LEARNING, FOR(PICTURES), NEEDS(HD_HAS_VIT))
     REAL("label-smoothing", 0, "X", "0.1", label_smoothing, 0, 0.99,
-        "probability mass of the target spread over the whole vocabulary", LEARNING, UPDATES)
+        "probability mass of the target spread over the whole vocabulary", LEARNING,
+        FOR(TRANSLATE | LM | MLM | LABELS | CAPTION), UPDATES)
     TEXTS("freeze", 0, "PATTERN", freeze,
         "do not train parameters of such names, as in 'model.encoder.*' or 'bert.embeddings.*'; may be "
         "repeated", LEARNING, FOR(TRANSLATE | LABELS | CAPTION))

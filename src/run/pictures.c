@@ -139,6 +139,24 @@ static const char *read_stage(const char *text, size_t *columns, int *blocks, bo
     return *end ? end + 1 : end;
 }
 
+hd_image_encoder_opt hd_train_image_encoder(const hd_train_options *o, int kind, int layers)
+{
+    bool vit = kind == HD_IMAGE_vit;
+    return (hd_image_encoder_opt){.kind = (hd_image_encoder_kind)kind,
+                                  .channels = o->channels ? o->channels : 3,
+                                  .patch = vit ? o->patch_size : 0,
+                                  .stem = vit ? o->conv_stem : 0,
+                                  .stack = {.layers = layers,
+                                            .heads = o->heads,
+                                            .width = (size_t)o->width,
+                                            .inner = (size_t)o->ffn_size,
+                                            .dropout = (float)o->dropout,
+                                            .attention_dropout = (float)o->attention_dropout,
+                                            .inner_dropout = (float)o->ffn_dropout,
+                                            .drop_path = (float)o->drop_path,
+                                            .recompute = o->recompute}};
+}
+
 hd_status hd_train_resnet(hd_resnet_opt *out, const hd_train_options *o, int side, hd_err *err)
 {
     bool small = o->resnet_stem == HD_TRAIN_STEM_AUTO ? side < SMALL : o->resnet_stem == HD_TRAIN_STEM_SMALL;

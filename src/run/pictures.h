@@ -3,7 +3,7 @@
 #define HD_RUN_PICTURES_H
 
 #include "data/image/augment.h"
-#include "model/vision/resnet.h"
+#include "model/vision/image_encoder.h"
 #include "run/options.h"
 
 /* How pictures change in training. */
@@ -16,6 +16,10 @@ bool hd_train_augments(const hd_train_options *o);
    each channel over some of the pictures. */
 hd_status hd_train_prepare(hd_image_prepare *out, const hd_image_set *set, const hd_train_options *o,
                            int most, hd_err *err);
+
+/* The encoder of pictures that the options describe, of so many layers where it has blocks; its size in
+   pixels, its activation and its ResNet are left to say. */
+hd_image_encoder_opt hd_train_image_encoder(const hd_train_options *o, int kind, int layers);
 
 /* What --resnet and the options beside it say of a ResNet for pictures whose shorter side is `side` pixels.
  */

@@ -89,23 +89,10 @@ const hd_recipe hd_recipe_caption = {
 
 static hd_image_encoder_opt encoder_of(const hd_train_options *o)
 {
-    int side = o->image_size ? o->image_size : HD_CAPTION_SIDE;
-    return (hd_image_encoder_opt){.kind = (hd_image_encoder_kind)o->image_encoder,
-                                  .height = side,
-                                  .width = side,
-                                  .channels = o->channels ? o->channels : 3,
-                                  .patch = o->patch_size,
-                                  .stem = o->conv_stem,
-                                  .stack = {.layers = o->encoder_layers,
-                                            .heads = o->heads,
-                                            .width = (size_t)o->width,
-                                            .inner = (size_t)o->ffn_size,
-                                            .act = hd_train_block_activation(o->activation, HD_gelu),
-                                            .dropout = (float)o->dropout,
-                                            .attention_dropout = (float)o->attention_dropout,
-                                            .inner_dropout = (float)o->ffn_dropout,
-                                            .drop_path = (float)o->drop_path,
-                                            .recompute = o->recompute}};
+    hd_image_encoder_opt e = hd_train_image_encoder(o, o->image_encoder, o->encoder_layers);
+    e.height = e.width = o->image_size ? o->image_size : HD_CAPTION_SIDE;
+    e.stack.act = hd_train_block_activation(o->activation, HD_gelu);
+    return e;
 }
 
 hd_status hd_caption_model(hd_encdec_opt *to, const hd_train_options *o, hd_err *err)

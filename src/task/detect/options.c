@@ -100,18 +100,9 @@ static int smallest_side(const hd_image_set *set)
 
 static hd_image_encoder_opt backbone_of(const hd_train_options *o)
 {
-    return (hd_image_encoder_opt){.kind = (hd_image_encoder_kind)o->image_encoder,
-                                  .height = SQUARE,
-                                  .width = SQUARE,
-                                  .channels = o->channels ? o->channels : 3,
-                                  .patch = o->patch_size,
-                                  .stem = o->conv_stem,
-                                  .stack = {.layers = o->encoder_layers,
-                                            .heads = o->heads,
-                                            .width = (size_t)o->width,
-                                            .inner = (size_t)o->ffn_size,
-                                            .dropout = (float)o->dropout,
-                                            .drop_path = (float)o->drop_path}};
+    hd_image_encoder_opt e = hd_train_image_encoder(o, o->image_encoder, o->encoder_layers);
+    e.height = e.width = SQUARE;
+    return e;
 }
 
 hd_status hd_detect_model(hd_detr_opt *to, const hd_train_options *o, const hd_image_set *set, hd_err *err)

@@ -1,6 +1,8 @@
 /* The options of a run of a classifier or tagger. */
 #include "task/label/training.h"
 
+#include "run/pictures.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -219,24 +221,14 @@ static hd_pool_kind pool_of(const hd_train_options *o, const hd_stages *s)
 /* All but the size of pictures. A class token is there where it is read. */
 static void model_of_pictures(hd_classifier_opt *to, const hd_train_options *o)
 {
-    bool vit = o->model - HD_TRAIN_MODEL_IMAGE == HD_IMAGE_vit;
-    bool first = vit && (o->pool ? o->pool == 1 + HD_POOL_first : !o->conv_stem);
-    *to = (hd_classifier_opt){
-        .body = {.type = hd_model_find(hd_train_model_names[o->model]),
-                 .image = {.kind = (hd_image_encoder_kind)(o->model - HD_TRAIN_MODEL_IMAGE),
-                           .patch = vit ? o->patch_size : 0,
-                           .stem = vit ? o->conv_stem : 0,
-                           .class_token = first,
-                           .stack = {.layers = o->layers,
-                                     .width = (size_t)o->width,
-                                     .inner = (size_t)o->ffn_size,
-                                     .heads = o->heads,
-                                     .act = hd_train_block_activation(o->activation, HD_gelu),
-                                     .dropout = (float)o->dropout,
-                                     .drop_path = (float)o->drop_path}}},
-        .pool = o->pool ? (hd_pool_kind)(o->pool - 1)
-                : first ? HD_POOL_first
-                        : HD_POOL_mean};
+    int kind = o->model - HD_TRAIN_MODEL_IMAGE;
+    hd_image_encoder_opt e = hd_train_image_encoder(o, kind, o->layers);
+    e.class_token = kind == HD_IMAGE_vit && (o->pool ? o->pool == 1 + HD_POOL_first : !o->conv_stem);
+    e.stack.act = hd_train_block_activation(o->activation, HD_gelu);
+    *to = (hd_classifier_opt){.body = {.type = hd_model_find(hd_train_model_names[o->model]), .image = e},
+                              .pool = o->pool         ? (hd_pool_kind)(o->pool - 1)
+                                      : e.class_token ? HD_POOL_first
+                                                      : HD_POOL_mean};
 }
 
 hd_status hd_label_model(hd_classifier_opt *to, const hd_train_options *o, hd_err *err)
@@ -300,7 +292,6 @@ static hd_status attempt(const hd_classifier_opt *m, const hd_train_options *o, 
     if (!o->from && hd_train_pictures(o)) { /* of any size that fits */
         hd_image_encoder_opt *image = &c.body.image;
         image->height = image->width = o->image_size ? o->image_size : 4 * (image->stem ? 16 : image->patch);
-        image->channels = 3;
     }
     c.classes = c.head->least;
     if (!s) s = hd_backend_new(&nowhere, "null", NULL, err);
