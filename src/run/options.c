@@ -39,6 +39,7 @@ static const char *const units[] = {"word", "char", "subword", NULL};
 static const char *const long_lines[] = {"skip", "cut", "error", NULL};
 static const char *const bad_lines[] = {"error", "skip", NULL};
 static const char *const empty_lines[] = {"skip", "error", NULL};
+static const char *const augmentations[] = {"plain", "strong", "auto", NULL};
 static const char *const flips[] = {"none", "horizontal", "vertical", "both", "turns", "auto", NULL};
 static const char *const subwords[] = {"bpe", "unigram", NULL};
 const char *const hd_train_stems[] = {"auto", "large", "small", NULL};
@@ -103,7 +104,8 @@ enum {
 #define TOKENIZER     .from = HD_FROM_TOKENIZER
 #define SHAPE         .from = HD_FROM_MODEL
 #define SIZE          .from = HD_FROM_SIZE
-#define AUGMENTATION  .group = "Augmentation of pictures", FOR(PICTURES), NEEDS(HD_HAS_PICTURES)
+#define AUGMENTS(of)  .group = "Augmentation of pictures", FOR(of), NEEDS(HD_HAS_PICTURES)
+#define AUGMENTATION  AUGMENTS(PICTURES)
 #define PICTURE_MODEL MODEL, FOR(PICTURES), NEEDS(HD_HAS_PICTURES)
 #define RESNET        MODEL, FOR(PICTURES), NEEDS(HD_HAS_RESNET), SHAPE
 #define VIT           MODEL, FOR(PICTURES), NEEDS(HD_HAS_VIT), SHAPE

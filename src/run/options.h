@@ -118,6 +118,9 @@ static inline bool hd_train_pictures(const hd_train_options *o)
     return o->model >= HD_TRAIN_MODEL_IMAGE;
 }
 
+/* --augment */
+enum { HD_TRAIN_AUGMENT_PLAIN, HD_TRAIN_AUGMENT_STRONG, HD_TRAIN_AUGMENT_AUTO };
+
 /* --flip */
 enum {
     HD_TRAIN_FLIP_NONE,

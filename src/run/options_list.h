@@ -62,6 +62,9 @@
     CHOICE("on-empty", 0, "WHAT", "skip", on_empty, empty_lines,
         "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
 
+    CHOICE("augment", 0, "HOW", "plain", augment, augmentations,
+        "plain: only what the options below ask for; strong: also RandAugment of 2 operations and CutMix; auto: "
+        "strong for color pictures that a run sees 50 times or more", AUGMENTS(LABELS))
     CHOICE("flip", 0, "HOW", "none", flip, flips,
         "mirror pictures at random: none, horizontal (left and right), vertical, both, turns (both, and by "
         "right angles) or auto (horizontal, but none where captions say left and right)", AUGMENTATION)

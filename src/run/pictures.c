@@ -32,13 +32,6 @@ hd_augment hd_train_augment(const hd_train_options *o)
                         .cutmix = (float)o->cutmix};
 }
 
-bool hd_train_augments(const hd_train_options *o)
-{
-    const hd_augment a = hd_train_augment(o);
-    return a.flip || a.flip_vertical || a.crop > 0 || a.scale_high > 0 || a.shift || a.rotate > 0 ||
-           a.color > 0 || a.random_ops || a.erase > 0 || a.mixup > 0 || a.cutmix > 0;
-}
-
 /* -- how they are read -- */
 
 static int by_number(const void *a, const void *b)

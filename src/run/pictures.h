@@ -8,8 +8,6 @@
 
 /* How pictures change in training. */
 hd_augment hd_train_augment(const hd_train_options *o);
-/* Whether they change at all. */
-bool hd_train_augments(const hd_train_options *o);
 
 /* How a model that is new reads pictures of these data: --image-size and --channels or, where these are 0,
    the size that half of the pictures do not exceed, up to `most`, and gray if all are; mean and deviation of

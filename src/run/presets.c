@@ -122,16 +122,16 @@ static const hd_setting vit_lite[] = {
     {"heads", "4"}, {"activation", "gelu"}, {"dropout", "0"}, {"drop-path", "0.1"}, {"batch-size", "128"},
     {"lr", "0.004"}, {"warmup", "400"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.001"},
     {"weight-decay", "0.1"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"}, {"label-smoothing", "0.1"},
-    {"flip", "horizontal"}, {"shift", "2"}, {0}};
+    {"augment", "auto"}, {"flip", "horizontal"}, {"shift", "2"}, {0}};
 static const hd_setting vit_tiny[] = {
     {"image-size", "32"}, {"layers", "2"}, {"width", "64"}, {"ffn-size", "128"}, {"drop-path", "0"},
-    {"batch-size", "64"}, {"warmup", "100"}, {"steps", "500"}, {0}};
+    {"batch-size", "64"}, {"warmup", "100"}, {"steps", "500"}, {"augment", "plain"}, {0}};
 static const hd_setting vit_b16[] = {
     {"conv-stem", "0"}, {"patch-size", "16"}, {"image-size", "224"}, {"layers", "12"}, {"width", "768"},
     {"ffn-size", "3072"}, {"heads", "12"}, {"batch-size", "1024"}, {"micro-batches", "8"}, {"lr", "0.001"},
     {"warmup", "6000"}, {"weight-decay", "0.05"}, {"beta2", "0.999"}, {"shift", "0"}, {"crop", "0.08"},
     {"random-augment", "2"}, {"augment-strength", "0.9"}, {"erase", "0.25"}, {"mixup", "0.8"},
-    {"cutmix", "1"}, {"epochs", "300"}, {0}};
+    {"cutmix", "1"}, {"epochs", "300"}, {"augment", "plain"}, {0}};
 /* clang-format on */
 
 const char *const hd_preset_names[HD_PRESETS + 1] = {

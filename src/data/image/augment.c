@@ -17,6 +17,13 @@ static double between(hd_rng *rng, double low, double high)
     return low + (high - low) * hd_rng_unit(rng);
 }
 
+bool hd_augment_any(const hd_augment *a)
+{
+    return a->flip || a->flip_vertical || a->turns || a->crop > 0 || a->scale_high > 0 || a->shift ||
+           a->rotate > 0 || a->color > 0 || a->hue > 0 || a->random_ops || a->erase > 0 || a->mixup > 0 ||
+           a->cutmix > 0;
+}
+
 hd_status hd_augment_check(const hd_augment *a, hd_err *err)
 {
     const struct {

@@ -23,6 +23,8 @@ typedef struct hd_augment {
     float mixup, cutmix; /* alpha of the distribution of shares; with both, each in half of the cases */
 } hd_augment;
 
+/* Whether anything is done. */
+bool hd_augment_any(const hd_augment *a);
 /* HD_EARG where an option is out of its range. */
 hd_status hd_augment_check(const hd_augment *a, hd_err *err);
 

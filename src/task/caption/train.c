@@ -265,7 +265,7 @@ static hd_status open_loaders(hd_session *s, hd_err *err)
     const hd_train_options *o = s->options;
     hd_image_loader_opt l = {.set = &t->train.set,
                              .prepare = &t->model->opt.image.prepare,
-                             .augment = hd_train_augments(o) ? &t->augment : NULL,
+                             .augment = hd_augment_any(&t->augment) ? &t->augment : NULL,
                              .seed = (uint64_t)o->seed,
                              .batch = (size_t)o->batch_size,
                              .threads = s->backend->dry ? -1 : s->hooks->threads};

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { LONGEST = 512 }; /* tokens of an item, where the model has as many positions */
-enum { CARD_STEPS = 80000, CORE_STEPS = 1800, MOST_EPOCHS = 300 }; /* of pictures, where nothing is said */
+enum { CARD_STEPS = 80000, CORE_STEPS = 5500, MOST_EPOCHS = 300 }; /* of pictures, where nothing is said */
 
 /* Whether every token has a label. */
 static bool tags(const hd_train_options *o)
@@ -173,19 +173,35 @@ static bool on_card(const hd_train_options *o)
     return !strcmp(found ? first.backend : o->device, "cuda");
 }
 
+/* A run that is short makes do with a smaller model, and what keeps a long one from learning by heart would
+   only slow it down. */
+static hd_status shorten(const hd_option_set *set, hd_err *err)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } all[] = {{"drop-path", 0}, {"shift", 1}, {"width", 64}, {"ffn-size", 128}, {"heads", 2}};
+    bool sized = hd_train_given(set, "width") || hd_train_given(set, "ffn-size") ||
+                 hd_train_given(set, "heads") || hd_train_given(set, "model");
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < (sized ? 2 : sizeof all / sizeof *all); i++)
+        s = hd_recipe_follow(set, all[i].name, all[i].value, err);
+    return s;
+}
+
 /* As many updates as a card makes in less than three minutes, and two cores in fifteen; of few pictures
-   fewer. What keeps a long run from learning by heart only slows a short one down. */
+   fewer. */
 static hd_status derive_pictures(const hd_option_set *set, hd_err *err)
 {
     const hd_train_options *o = set->into;
     hd_status s = HD_OK;
     if (!o->valid.count) s = hd_recipe_follow(set, "valid-fraction", 0.05, err);
     if (s || o->from || o->epochs || o->steps) return s;
-    const bool card = on_card(o);
+    bool card = on_card(o);
     s = hd_recipe_follow(set, "steps", card ? CARD_STEPS : CORE_STEPS, err);
     if (!s) s = hd_recipe_follow(set, "epochs", MOST_EPOCHS, err);
     if (!s) s = hd_recipe_follow(set, "erase", card ? 0.25 : 0, err);
-    return s ? s : hd_recipe_follow(set, "drop-path", card ? 0.1 : 0, err);
+    return s || card ? s : shorten(set, err);
 }
 
 static hd_status derive(const hd_option_set *set, bool named, hd_err *err)

@@ -1,5 +1,6 @@
 /* Labeled pictures in training: they are decoded and augmented in other threads, ahead of the update that
    learns from them. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "run/pictures.h"
 #include "task/label/training.h"
 
-enum { MOST_SIDE = 64 }; /* of pictures, where nothing is said */
+enum { MOST_SIDE = 64 };             /* of pictures, where nothing is said */
+enum { OFTEN = 50, STRONG_OPS = 2 }; /* --augment: from how many epochs on; operations of RandAugment */
 
 /* -- batches -- */
 
@@ -106,13 +108,35 @@ static hd_status read(hd_session *s, hd_err *err)
     return st;
 }
 
+/* How often a run sees a picture, at most. */
+static double times_seen(const hd_labeling *l, const hd_train_options *o)
+{
+    double updates = o->steps ? (double)o->steps : INFINITY,
+           epochs = o->epochs ? (double)o->epochs : INFINITY;
+    return fmin(epochs, updates * (double)o->batch_size / (double)l->train.count);
+}
+
+/* Color pictures that are seen often are learned by heart otherwise. */
+static bool is_strong(const hd_labeling *l, const hd_train_options *o)
+{
+    bool photos = l->classifier->opt.body.image.channels > 1 && times_seen(l, o) >= OFTEN;
+    return o->augment == HD_TRAIN_AUGMENT_STRONG || (o->augment == HD_TRAIN_AUGMENT_AUTO && photos);
+}
+
+static void strengthen(hd_augment *a)
+{
+    if (!a->random_ops) a->random_ops = STRONG_OPS;
+    if (!(a->cutmix > 0)) a->cutmix = 1;
+}
+
 static hd_status ready(hd_session *s, hd_err *err)
 {
     hd_labeling *l = s->state;
     const hd_train_options *o = s->options;
+    if (is_strong(l, o)) strengthen(&l->pictures.augment);
     hd_image_loader_opt opt = {.set = &l->pictures.train,
                                .prepare = hd_labeler_prepare(&l->folder),
-                               .augment = hd_train_augments(o) ? &l->pictures.augment : NULL,
+                               .augment = hd_augment_any(&l->pictures.augment) ? &l->pictures.augment : NULL,
                                .seed = l->seed,
                                .batch = (size_t)o->batch_size,
                                .threads = s->hooks->threads};
@@ -165,6 +189,7 @@ static void plan(const hd_session *s, hd_plan *p)
     hd_plan_add(p, "labels", "%s", hd_grouped(l->classifier->opt.classes, a));
     hd_plan_add(p, "size", "%d x %d, %s", m->width, m->height, m->channels == 1 ? "gray" : "color");
     hd_plan_add_data(p, "pictures", l->train.count, l->valid.count);
+    if (is_strong(l, s->options)) hd_plan_add(p, "augmentation", "strong");
     if (skipped) hd_plan_add(p, "left out", "%s that cannot be read", hd_grouped(skipped, a));
 }
 
