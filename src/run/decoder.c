@@ -8,9 +8,9 @@ hd_status hd_decoder_stages(hd_stages *to, const char *option, const char *text,
     return hd_err_set(err, HD_EARG, "--%s: %s", option, why.text);
 }
 
-hd_parts hd_decoder_parts(const hd_stages *decoder, const hd_train_options *o)
+hd_run_parts hd_decoder_parts(const hd_stages *decoder, const hd_train_options *o)
 {
-    hd_parts parts = HD_HAS_DECODER_CELLS;
+    hd_run_parts parts = HD_HAS_DECODER_CELLS;
     bool words = decoder->count == 1 && !o->no_feedback;
     if (!hd_stages_recur(decoder)) return 0;
     if (o->decoder_context == HD_CONTEXT_attention) {
@@ -24,7 +24,7 @@ hd_parts hd_decoder_parts(const hd_stages *decoder, const hd_train_options *o)
     return parts;
 }
 
-hd_recurrent_decoder_opt hd_decoder_cells(const hd_train_options *o, hd_parts parts)
+hd_recurrent_decoder_opt hd_decoder_cells(const hd_train_options *o, hd_run_parts parts)
 {
     return (hd_recurrent_decoder_opt){.context = (hd_context)o->decoder_context,
                                       .begin = (hd_beginning)o->decoder_init,

@@ -8,8 +8,8 @@
 /* What --encoder or --decoder says; text NULL: a transformer. */
 hd_status hd_decoder_stages(hd_stages *to, const char *option, const char *text, hd_err *err);
 /* HD_HAS_... of a decoder of these stages. */
-hd_parts hd_decoder_parts(const hd_stages *decoder, const hd_train_options *o);
+hd_run_parts hd_decoder_parts(const hd_stages *decoder, const hd_train_options *o);
 /* A recurrent one; parts: HD_HAS_... of the run. */
-hd_recurrent_decoder_opt hd_decoder_cells(const hd_train_options *o, hd_parts parts);
+hd_recurrent_decoder_opt hd_decoder_cells(const hd_train_options *o, hd_run_parts parts);
 
 #endif

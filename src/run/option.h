@@ -36,7 +36,7 @@ typedef enum hd_option_keep {
     HD_KEEP_NOT,    /* it is about one call */
 } hd_option_keep;
 
-typedef uint64_t hd_parts; /* bits: parts of a run (run/options.h) */
+typedef uint64_t hd_run_parts; /* bits: parts of a run (run/options.h) */
 
 enum { HD_OPTION_MOST = 64 };
 
@@ -66,7 +66,7 @@ typedef struct hd_option {
     int most;  /* takes 1 to so many words at once; 0: one */
     /* Columns of a table that several tasks share (run/recipe.h); 0 in others. */
     unsigned tasks;      /* bits of the tasks that have it; 0: all */
-    hd_parts needs;      /* parts of a run without which it has no effect, one of them; 0: none */
+    hd_run_parts needs;  /* parts of a run without which it has no effect, one of them; 0: none */
     hd_option_from from; /* where a run begins with a model */
     hd_option_keep keep; /* where a run is resumed */
 } hd_option;

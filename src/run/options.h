@@ -82,14 +82,14 @@ enum {
 #undef X
 };
 enum {
-#define X(NAME, text) HD_HAS_##NAME = (hd_parts)1 << HD_PART_##NAME,
+#define X(NAME, text) HD_HAS_##NAME = (hd_run_parts)1 << HD_PART_##NAME,
     HD_PART_LIST(X)
 #undef X
 #define X(NAME, text) | HD_HAS_##NAME
         HD_HAS_OF_MODEL = 0 HD_MODEL_PART_LIST(X), /* all of them */
 #undef X
 };
-_Static_assert(HD_PARTS <= 64, "parts are bits of hd_parts");
+_Static_assert(HD_PARTS <= 64, "parts are bits of hd_run_parts");
 
 extern const hd_option hd_train_table[];
 extern const char *const hd_train_tasks[HD_TRAIN_TASKS + 1]; /* ends with NULL */

@@ -87,7 +87,7 @@ static const hd_setting detr_small[] = {
     {"no-object-weight", "0.1"}, {"flip", "turns"}, {"scale-jitter", "0.3"}, {"color", "0.2"},
     {"batch-size", "16"}, {"lr", "0.0003"}, {"warmup", "400"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},
     {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"}, {"clip", "1"}, {"ema", "0.999"},
-    {"steps", "5200"}, {0}};
+    {"steps", "4000"}, {0}};
 static const hd_setting labels[] = {
     {"layers", "1"}, {"width", "128"}, {"ffn-size", "256"}, {"heads", "4"}, {"activation", "gelu"},
     {"dropout", "0.3"}, {"lr", "0.002"}, {"warmup", "100"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},

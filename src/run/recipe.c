@@ -164,9 +164,9 @@ static hd_status check_preset(const hd_train_options *o, hd_err *err)
 
 /* -- what has an effect -- */
 
-hd_parts hd_recipe_parts(const hd_recipe *r, const hd_train_options *o)
+hd_run_parts hd_recipe_parts(const hd_recipe *r, const hd_train_options *o)
 {
-    hd_parts parts = r->parts(o);
+    hd_run_parts parts = r->parts(o);
     if (!(parts & HD_HAS_PICTURES)) parts |= HD_HAS_TEXTS;
     if (hd_presets[o->preset].task == o->task) parts |= HD_HAS_PRESET;
     if (o->from) parts |= HD_HAS_FROM;
@@ -177,7 +177,7 @@ hd_parts hd_recipe_parts(const hd_recipe *r, const hd_train_options *o)
     return parts | (o->optimizer == HD_OPT_SGD ? HD_HAS_SGD : HD_HAS_ADAM);
 }
 
-bool hd_recipe_applies(const hd_option *row, const hd_train_options *o, hd_parts parts)
+bool hd_recipe_applies(const hd_option *row, const hd_train_options *o, hd_run_parts parts)
 {
     return hd_recipe_has_task(row, o->task) && (!row->needs || row->needs & parts) &&
            !(o->from && row->from == HD_FROM_TOKENIZER);
@@ -252,7 +252,7 @@ hd_status hd_recipe_fill(const hd_recipe *r, const hd_option_set *set, hd_err *e
     const hd_train_options *o = set->into;
     hd_status s = complete(r, set, err);
     if (s) return s;
-    hd_parts parts = hd_recipe_parts(r, o);
+    hd_run_parts parts = hd_recipe_parts(r, o);
     for (const hd_option *row = set->table; row->name; row++) {
         hd_option_place at = hd_option_find(set, row->name);
         if (!asked_for(at) || hd_recipe_applies(row, o, parts)) continue;

@@ -24,7 +24,7 @@ typedef struct hd_recipe {
     /* Values that follow from others; named: --preset was given. */
     hd_status (*derive)(const hd_option_set *set, bool named, hd_err *err);
     /* HD_HAS_... of the model that the options describe. */
-    hd_parts (*parts)(const hd_train_options *o);
+    hd_run_parts (*parts)(const hd_train_options *o);
     /* "--model is lstm": the model, for errors. */
     const char *(*shape)(const hd_train_options *o, char to[HD_RECIPE_TEXT]);
 } hd_recipe;
@@ -34,10 +34,10 @@ typedef struct hd_recipe {
 hd_status hd_recipe_fill(const hd_recipe *r, const hd_option_set *set, hd_err *err);
 
 /* All parts of the run that the options describe. */
-hd_parts hd_recipe_parts(const hd_recipe *r, const hd_train_options *o);
+hd_run_parts hd_recipe_parts(const hd_recipe *r, const hd_train_options *o);
 bool hd_recipe_has_task(const hd_option *row, int task);
 /* Whether a row has an effect on a run with these parts. */
-bool hd_recipe_applies(const hd_option *row, const hd_train_options *o, hd_parts parts);
+bool hd_recipe_applies(const hd_option *row, const hd_train_options *o, hd_run_parts parts);
 
 /* A row gets what the model has, as it would be typed; HD_EARG where something else is given. */
 hd_status hd_taking_say(hd_taking *t, const char *option, const char *value, hd_err *err);

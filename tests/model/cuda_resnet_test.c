@@ -79,7 +79,10 @@ static trained train(hd_backend *b, const hd_image_encoder_opt *opt, bool captur
         hd_optimizer_init(&o, &p, &(hd_optimizer_opt){.kind = HD_OPT_SGD}, &err))
         fail_msg("%s", err.text);
     size_t all = p.trainable + p.moving;
-    trained t = {p.trainable, p.moving, malloc(all * sizeof *t.start), malloc(all * sizeof *t.value)};
+    trained t = {.count = p.trainable,
+                 .moving = p.moving,
+                 .start = malloc(all * sizeof *t.start),
+                 .value = malloc(all * sizeof *t.value)};
     b->download(b, t.start, p.value, all * sizeof *t.start);
     for (int i = 0; i < STEPS; i++) {
         hd_step found;

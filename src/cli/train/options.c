@@ -27,7 +27,7 @@ static hd_status show_run(hd_row_help *rows, const hd_option_set *set, hd_err *e
     const hd_train_options *o = set->into;
     const hd_recipe *recipe = hd_tasks[o->task]->recipe;
     hd_status s = hd_recipe_fill(recipe, set, err);
-    hd_parts parts = s ? 0 : hd_recipe_parts(recipe, o);
+    hd_run_parts parts = s ? 0 : hd_recipe_parts(recipe, o);
     for (size_t i = 0; !s && set->table[i].name; i++) {
         const hd_option *row = &set->table[i];
         rows[i].left_out = !hd_recipe_has_task(row, o->task);
@@ -85,7 +85,7 @@ hd_status hd_train_options_show(const hd_command *c, const hd_train_options *o, 
     static const char *const origins[] = {
         [HD_GIVEN_NOT] = "default",     [HD_GIVEN_HERE] = "command line", [HD_GIVEN_FILE] = "--config",
         [HD_GIVEN_PRESET] = "--preset", [HD_GIVEN_MODEL] = "--from",      [HD_GIVEN_BY_OTHERS] = "derived"};
-    hd_parts parts = hd_recipe_parts(hd_tasks[o->task]->recipe, o);
+    hd_run_parts parts = hd_recipe_parts(hd_tasks[o->task]->recipe, o);
     hd_text all = {0};
     hd_text_put(&all, "options\n");
     for (size_t i = 0; hd_train_table[i].name; i++) {

@@ -8,13 +8,13 @@
 
 /* -- what a model has -- */
 
-static hd_parts parts(const hd_train_options *o)
+static hd_run_parts parts(const hd_train_options *o)
 {
     hd_stages decoder;
     bool blocks = o->image_encoder == HD_IMAGE_vit;
     if (hd_decoder_stages(&decoder, "decoder", o->decoder, NULL))
-        return ~(hd_parts)0; /* the check says why */
-    hd_parts all =
+        return ~(hd_run_parts)0; /* the check says why */
+    hd_run_parts all =
         HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_PICTURES | HD_HAS_TEXTS | hd_decoder_parts(&decoder, o);
     hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
     if (o->image_encoder == HD_IMAGE_resnet) all |= HD_HAS_RESNET;
@@ -98,7 +98,7 @@ static hd_image_encoder_opt encoder_of(const hd_train_options *o)
 
 hd_status hd_caption_model(hd_encdec_opt *to, const hd_train_options *o, hd_err *err)
 {
-    hd_parts has = parts(o);
+    hd_run_parts has = parts(o);
     *to = (hd_encdec_opt){.decoder_layers = o->decoder_layers,
                           .pictures = true,
                           .image = encoder_of(o),

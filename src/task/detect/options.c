@@ -8,10 +8,10 @@
 enum { MOST_NATIVE = 640, SHORTER = 480, SQUARE = 224 };
 enum { CONTINUED = 1000 }; /* updates of a model that has learned already */
 
-static hd_parts parts(const hd_train_options *o)
+static hd_run_parts parts(const hd_train_options *o)
 {
-    hd_parts backbone = o->image_encoder == HD_IMAGE_resnet ? HD_HAS_RESNET : HD_HAS_VIT;
-    hd_parts queries = o->query_kind == 0 ? HD_HAS_ANCHORS : 0;
+    hd_run_parts backbone = o->image_encoder == HD_IMAGE_resnet ? HD_HAS_RESNET : HD_HAS_VIT;
+    hd_run_parts queries = o->query_kind == 0 ? HD_HAS_ANCHORS : 0;
     return HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES | backbone |
            queries;
 }

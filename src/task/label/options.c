@@ -34,16 +34,16 @@ static hd_status stages_of(hd_stages *out, const hd_train_options *o, hd_err *er
     return HD_OK;
 }
 
-static hd_parts parts_of(const hd_train_options *o)
+static hd_run_parts parts_of(const hd_train_options *o)
 {
     hd_stages stages;
-    hd_parts parts = HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_LAYERS;
+    hd_run_parts parts = HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_LAYERS;
     if (o->model == HD_TRAIN_MODEL_IMAGE + HD_IMAGE_vit)
         return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION | HD_HAS_PICTURES | HD_HAS_VIT;
     if (hd_train_pictures(o)) return HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_PICTURES | HD_HAS_RESNET;
     if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count) parts |= HD_HAS_SUBWORDS;
     if (o->from) return parts | HD_HAS_BLOCKS | HD_HAS_ACTIVATION;
-    if (stages_of(&stages, o, NULL)) return ~(hd_parts)0; /* the check of the task says why */
+    if (stages_of(&stages, o, NULL)) return ~(hd_run_parts)0; /* the check of the task says why */
     hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
     if (hd_stages_have(&stages, HD_STAGE_transformer)) parts |= HD_HAS_BLOCKS;
     if (hd_stages_have(&stages, active)) parts |= HD_HAS_ACTIVATION;

@@ -17,7 +17,7 @@ enum {
 };
 
 static const struct {
-    hd_parts parts;
+    hd_run_parts parts;
     hd_preset preset; /* where none is named */
 } kinds[HD_LM_KINDS] = {
     [HD_LM_ngram] = {HD_HAS_NGRAM, HD_PRESET_NGRAM},
@@ -31,15 +31,15 @@ static const struct {
 
 bool hd_language_has(hd_lm_kind kind, const hd_option *row)
 {
-    hd_parts parts = kinds[kind].parts | HD_HAS_SUBWORDS;
+    hd_run_parts parts = kinds[kind].parts | HD_HAS_SUBWORDS;
     if (parts & HD_HAS_UPDATES) parts |= HD_HAS_ADAM | HD_HAS_SGD | HD_HAS_DECAY | HD_HAS_VALIDATION;
     if (parts & HD_HAS_NGRAM) parts |= HD_HAS_ADD_K;
     return hd_recipe_has_task(row, HD_TRAIN_LM) && (row->needs & parts || row->from == HD_FROM_TOKENIZER);
 }
 
-static hd_parts parts_of(const hd_train_options *o)
+static hd_run_parts parts_of(const hd_train_options *o)
 {
-    hd_parts parts = o->model < HD_LM_KINDS ? kinds[o->model].parts : ~(hd_parts)0;
+    hd_run_parts parts = o->model < HD_LM_KINDS ? kinds[o->model].parts : ~(hd_run_parts)0;
     if (parts & HD_HAS_NGRAM && o->smoothing == HD_SMOOTHING_ADD_K) parts |= HD_HAS_ADD_K;
     if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count) parts |= HD_HAS_SUBWORDS;
     return parts;
@@ -64,14 +64,14 @@ static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
 
 static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, hd_err *err)
 {
-    hd_parts parts = kinds[m->kind].parts;
+    hd_run_parts parts = kinds[m->kind].parts;
     size_t inner = m->stack.inner          ? m->stack.inner
                    : parts & HD_HAS_BLOCKS ? 4 * m->stack.width
                                            : m->stack.width;
     const struct {
         const char *name;
         size_t value;
-        hd_parts needs;
+        hd_run_parts needs;
     } numbers[] = {{"order", (size_t)m->order, HD_HAS_MAXENT | HD_HAS_FFNN},
                    {"hash-buckets", m->buckets, HD_HAS_MAXENT},
                    {"layers", (size_t)m->stack.layers, HD_HAS_LAYERS},
@@ -173,7 +173,7 @@ hd_lm_opt hd_language_model(const hd_train_options *o)
 hd_status hd_language_check(const hd_train_options *o, hd_err *err)
 {
     const char *file, *kind = hd_lm_names[o->model];
-    hd_parts parts = parts_of(o);
+    hd_run_parts parts = parts_of(o);
     hd_status s = hd_train_check_files(o, NULL, err);
     if (!s) s = hd_train_tokenizer(&file, o, err);
     if (s) return s;

@@ -6,9 +6,9 @@
 #include "model/encoder/bert.h"
 #include "task/model_folder.h"
 
-static hd_parts parts_of(const hd_train_options *o)
+static hd_run_parts parts_of(const hd_train_options *o)
 {
-    hd_parts parts =
+    hd_run_parts parts =
         HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_LAYERS | HD_HAS_BLOCKS | HD_HAS_WINDOWS | HD_HAS_ACTIVATION;
     return o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count ? parts | HD_HAS_SUBWORDS : parts;
 }

@@ -14,12 +14,12 @@ hd_status hd_translate_stages(hd_stages *encoder, hd_stages *decoder, const hd_t
     return s ? s : hd_decoder_stages(decoder, "decoder", o->decoder, err);
 }
 
-hd_parts hd_translate_parts(const hd_train_options *o)
+hd_run_parts hd_translate_parts(const hd_train_options *o)
 {
     hd_stages encoder, decoder;
     if (hd_translate_stages(&encoder, &decoder, o, NULL))
-        return ~(hd_parts)0; /* the check of the task says why */
-    hd_parts parts = HD_HAS_UPDATES | HD_HAS_NETWORK | hd_decoder_parts(&decoder, o);
+        return ~(hd_run_parts)0; /* the check of the task says why */
+    hd_run_parts parts = HD_HAS_UPDATES | HD_HAS_NETWORK | hd_decoder_parts(&decoder, o);
     const hd_stage *first = &encoder.at[0];
     hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
     if (hd_stages_have(&encoder, HD_STAGE_transformer) || hd_stages_have(&decoder, HD_STAGE_transformer))
@@ -163,7 +163,7 @@ hd_status hd_translate_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_tr
         (hd_feeding){(hd_feeding_kind)o->decoder_input, (float)o->sampling_rate, (float)o->temperature};
     hd_status s = hd_translate_stages(&to->encoder, &to->decoder, o, err);
     if (s) return s;
-    hd_parts parts = hd_translate_parts(o);
+    hd_run_parts parts = hd_translate_parts(o);
     to->recurrent = hd_decoder_cells(o, parts);
     /* a preset's, where another option has taken what it is for */
     to->reverse_source = o->reverse_source && parts & HD_HAS_ONE_WAY;

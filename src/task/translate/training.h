@@ -21,7 +21,7 @@ hd_status hd_translate_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_tr
 extern const hd_recipe hd_recipe_translate;
 
 /* HD_HAS_... of the model. */
-hd_parts hd_translate_parts(const hd_train_options *o);
+hd_run_parts hd_translate_parts(const hd_train_options *o);
 /* What --encoder and --decoder say. */
 hd_status hd_translate_stages(hd_stages *encoder, hd_stages *decoder, const hd_train_options *o, hd_err *err);
 
