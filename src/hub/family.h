@@ -74,6 +74,8 @@ typedef struct hd_family_form {
     void (*put)(const hd_passage *p, json_t *config, json_t *own);
     /* Further files of the folder. */
     hd_status (*files)(const hd_passage *p, hd_err *err);
+    /* Moves batch norms into the weights before them; HD_EARG where there are none. */
+    hd_status (*fold)(hd_passage *p, hd_err *err);
     /* Gives tensors the names that they have there. */
     hd_status (*rename)(hd_passage *p, hd_err *err);
 } hd_family_form;

@@ -171,10 +171,14 @@ static hd_status save_tokenizers(const hd_passage *p, hd_err *err)
     return s;
 }
 
-static hd_status export(hd_passage *p, hd_err *err)
+static hd_status export(hd_passage *p, bool fold, hd_err *err)
 {
     const hd_family_form *form = p->family->form;
     hd_status s = form->check(p, err);
+    if (!s && fold && !form->fold)
+        s = hd_err_set(err, HD_EARG, "%s: %s has no batch norms that could be folded", p->from,
+                       p->family->type);
+    if (!s && fold) s = form->fold(p, err);
     if (!s) s = save_tokenizers(p, err);
     if (!s) s = save_config(p, err);
     if (!s && p->m.task->id == HD_TRAIN_MLM) s = hd_family_sentence_save(&p->m, p->to, err);
@@ -184,7 +188,7 @@ static hd_status export(hd_passage *p, hd_err *err)
     return s ? s : hd_family_carry(p, err);
 }
 
-hd_status hd_export(const char *from, const char *to, hd_backend *backend, hd_err *err)
+static hd_status export_to(const char *from, const char *to, bool fold, hd_backend *backend, hd_err *err)
 {
     hd_staging made;
     hd_passage p = {.from = from};
@@ -193,7 +197,17 @@ hd_status hd_export(const char *from, const char *to, hd_backend *backend, hd_er
     if (s) return s;
     p.to = made.temp;
     s = hd_model_folder_open(&p.m, from, NULL, backend, HD_WEIGHTS_BEST, err);
-    if (!s) s = export(&p, err);
+    if (!s) s = export(&p, fold, err);
     hd_model_folder_release(&p.m);
     return hd_staging_end(&made, s, err);
+}
+
+hd_status hd_export(const char *from, const char *to, hd_backend *backend, hd_err *err)
+{
+    return export_to(from, to, false, backend, err);
+}
+
+hd_status hd_export_folded(const char *from, const char *to, hd_backend *backend, hd_err *err)
+{
+    return export_to(from, to, true, backend, err);
 }

@@ -11,5 +11,7 @@ hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_er
    MarianMT, one that does before them a Pegasus; what was imported becomes one of its family again. hd_import
    reads all of these. */
 hd_status hd_export(const char *from, const char *to, hd_backend *backend, hd_err *err);
+/* The same with batch norms moved into the convolutions before them; HD_EARG where there are none. */
+hd_status hd_export_folded(const char *from, const char *to, hd_backend *backend, hd_err *err);
 
 #endif

@@ -79,6 +79,52 @@ static void what_is_exported_is_what_was_imported(void **state)
     check_rounds("detr", KINDS, none);
 }
 
+/* A norm whose mean is gone does nothing but add its bias. */
+static void check_means(const char *folder)
+{
+    hd_err err = {0};
+    hd_model_folder m;
+    hd_backend *b = backend_of("cpu", 1);
+    int found = 0;
+    if (hd_model_folder_open(&m, at("%s", folder), "detect", b, HD_WEIGHTS_BEST, &err))
+        fail_msg("%s", err.text);
+    const hd_params *p = m.model.params;
+    for (size_t i = 0; i < p->count; i++) {
+        const hd_param *one = p->list[i];
+        if (!one->name || !strstr(one->name, "running_mean")) continue;
+        for (size_t k = 0; k < hd_count_of(&one->t); k++) assert_true(((const hd_real *)one->t.data)[k] == 0);
+        found++;
+    }
+    assert_true(found > 0);
+    hd_model_folder_release(&m);
+    hd_backend_free(b);
+}
+
+static void check_folded(const char *folder)
+{
+    char out[PATH_SIZE + 8], back[PATH_SIZE + 8];
+    snprintf(out, sizeof out, "%s.folded", folder);
+    snprintf(back, sizeof back, "%s.again", folder);
+    pass_well(hd_export_folded, folder, out);
+    pass_well(hd_import, out, back);
+    check_means(back);
+    check_kind(back);
+}
+
+static void folded_norms_find_the_same(void **state)
+{
+    (void)state;
+    begin("detr");
+    for (int kind = 0; kind < KINDS; kind++) {
+        char from[PATH_SIZE], to[PATH_SIZE];
+        snprintf(from, sizeof from, "fold.%d", kind);
+        snprintf(to, sizeof to, "fold.%d.heed", kind);
+        put_kind(from);
+        pass_well(hd_import, from, to);
+        check_folded(to);
+    }
+}
+
 static void refuse(const char *from, const char *to, const char *why)
 {
     refuse_in("detr", from, to, why);
@@ -111,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_kinds_of_names_give_what_transformers_gives),
         cmocka_unit_test(what_is_exported_is_what_was_imported),
+        cmocka_unit_test(folded_norms_find_the_same),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(failed_allocations_leave_nothing),
     };

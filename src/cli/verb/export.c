@@ -7,10 +7,24 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
+struct export
+{
+    bool fold;
+};
+
+static const hd_option options[] = {
+    {"fold", 0, NULL, NULL,
+     "move the batch norms of a detector's ResNet into the convolutions before them; what is left of a norm "
+     "adds a bias, and the model finds the same",
+     HD_FLAG_INTO(struct export, fold)},
+    {0},
+};
+
 static hd_status run(hd_command *c, hd_err *err)
 {
+    const struct export *o = c->options;
     char **word = c->operands.word;
-    hd_status s = hd_export(word[0], word[1], c->machine.backend, err);
+    hd_status s = (o->fold ? hd_export_folded : hd_export)(word[0], word[1], c->machine.backend, err);
     if (!s) hd_log_say(&c->log, HD_INFO, "wrote %s: %s for transformers", word[1], word[0]);
     return s;
 }
@@ -32,7 +46,8 @@ const hd_usage hd_verb_export = {
         "An imported model gets its original tokenizer files. Other tokenizers are written twice: as heed "
         "reads them, and as a tokenizer.json that gives the same ids.\n"
         "HF_FOLDER must not exist, or be empty.",
-    .options = hd_no_options,
+    .options = options,
+    .size = sizeof(struct export),
     .opens = HD_OPENS_CPU,
     .examples = examples,
     .run = run,

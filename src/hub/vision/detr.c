@@ -270,6 +270,14 @@ static hd_status save_files(const hd_passage *p, hd_err *err)
     return hd_family_preprocessor_save(&options_of(p)->image.prepare, "DetrImageProcessor", p->to, err);
 }
 
+static hd_status fold(hd_passage *p, hd_err *err)
+{
+    hd_detr *d = p->m.model.self;
+    if (d->image.opt.kind == HD_IMAGE_resnet && d->image.opt.resnet.norm != HD_MAP_NORM_group)
+        return hd_resnet_fold(&d->image.resnet, &d->params, err);
+    return hd_err_set(err, HD_EARG, "%s: its backbone has no batch norms that could be folded", p->from);
+}
+
 static const hd_family_form form = {
-    .has = has, .read = read_folder, .check = check, .put = put, .files = save_files};
+    .has = has, .read = read_folder, .check = check, .put = put, .files = save_files, .fold = fold};
 const hd_family hd_family_detr = {"detr", &form, ignored, NULL};
