@@ -157,6 +157,28 @@ static void several_processes_share_every_batch(void **state)
     must_run(command);
 }
 
+/* --augment auto, in what a run plans. */
+static void photographs_that_are_seen_often_change_more(void **state)
+{
+    (void)state;
+    static const char *const strong[] = {"--channels 3 --epochs 50",
+                                         "--channels 1 --augment strong --epochs 2"},
+                             *const plain[] = {"--channels 3 --epochs 49", "--channels 1 --epochs 300",
+                                               "--channels 3 --epochs 300 --steps 20",
+                                               "--channels 3 --epochs 300 --augment plain"};
+    char command[900];
+    const char *plan = "$HEED train --task classify --device cpu --preset vit-lite " FOLDER
+                       "%s --dry-run > plan && %s grep -q '^augmentation  *strong$' plan";
+    for (size_t i = 0; i < COUNT_OF(strong); i++) {
+        snprintf(command, sizeof command, plan, strong[i], "");
+        must_run(command);
+    }
+    for (size_t i = 0; i < COUNT_OF(plain); i++) {
+        snprintf(command, sizeof command, plan, plain[i], "!");
+        must_run(command);
+    }
+}
+
 static void every_option_has_an_effect(void **state)
 {
     (void)state;
@@ -172,7 +194,8 @@ static void every_option_has_an_effect(void **state)
                                       "--pool max",         "--pool mean",
                                       "--dropout 0.3",      "--label-smoothing 0.4",
                                       "--width 24",         "--random-augment 2 --augment-strength 1",
-                                      "--seed 2",           "--freeze 'vit.encoder.*'"};
+                                      "--seed 2",           "--freeze 'vit.encoder.*'",
+                                      "--augment strong"};
     must_run(TRAIN_OPTIONS FOLDER "--steps 3 --out same");
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         char command[900];
@@ -267,6 +290,7 @@ int main(void)
         cmocka_unit_test(data_come_in_three_forms),
         cmocka_unit_test(a_run_that_is_resumed_makes_the_same_bytes),
         cmocka_unit_test(several_processes_share_every_batch),
+        cmocka_unit_test(photographs_that_are_seen_often_change_more),
         cmocka_unit_test(every_option_has_an_effect),
         cmocka_unit_test(another_model_is_fine_tuned),
         cmocka_unit_test(what_is_wrong_is_said),
