@@ -21,6 +21,13 @@ hd_status hd_ids_reserve(hd_ids *ids, size_t more, hd_err *err)
     return hd_mem_reserve(&ids->at, &ids->room, ids->count + more, sizeof *ids->at, err);
 }
 
+hd_status hd_ids_add(hd_ids *ids, int32_t id, hd_err *err)
+{
+    hd_status s = hd_ids_reserve(ids, 1, err);
+    if (!s) ids->at[ids->count++] = id;
+    return s;
+}
+
 hd_status hd_ids_add_pieces(hd_ids *ids, const hd_pieces *p, hd_err *err)
 {
     hd_status s = hd_ids_reserve(ids, p->count, err);

@@ -130,6 +130,7 @@ hd_status hd_pieces_add_around(hd_pieces *p, int32_t id, int type, hd_err *err);
 void hd_pieces_move(hd_pieces *p, size_t from, size_t by);
 void hd_ids_release(hd_ids *ids);
 hd_status hd_ids_reserve(hd_ids *ids, size_t more, hd_err *err); /* room for so many more */
+hd_status hd_ids_add(hd_ids *ids, int32_t id, hd_err *err);
 hd_status hd_ids_add_pieces(hd_ids *ids, const hd_pieces *p, hd_err *err);
 
 /* Any bytes are accepted: invalid UTF-8 becomes <unk> or U+FFFD. No special is added. Both append to out;
