@@ -194,6 +194,34 @@ static bool begin_stepped(hd_loop *l)
     return true;
 }
 
+/* The tokens of the hypothesis of a row, in `to`. */
+static void spell(const hd_loop *l, size_t row, size_t count, int32_t *to)
+{
+    int32_t at = l->live.at[row].link;
+    for (size_t i = count; i--; at = l->link[at].before) to[i] = l->link[at].token;
+}
+
+/* The log-probabilities after the rules that the caller has. */
+static hd_tensor *adjusted(hd_loop *l, hd_tensor *logp)
+{
+    hd_run *r = l->r;
+    size_t rows = l->live.count, vocab = l->stepper->vocab, longest = 0;
+    for (size_t i = 0; i < l->active; i++)
+        if (l->sentence[l->order[i]].length > longest) longest = l->sentence[l->order[i]].length;
+    hd_real *host = hd_host_take(r, rows * vocab * sizeof *host);
+    int32_t *token = hd_host_take(r, (longest + 1) * sizeof *token);
+    if (!host || !token || !hd_read(r, logp, host)) return NULL;
+    for (size_t i = 0; i < l->active; i++) {
+        const hd_loop_item *q = &l->sentence[l->order[i]];
+        for (size_t j = 0; !hd_loop_forced(q) && j < q->count; j++) {
+            spell(l, q->first + j, q->length - 1, token);
+            l->opt->adjust.row(l->opt->adjust.context, q->index, token, q->length - 1,
+                               host + (q->first + j) * vocab);
+        }
+    }
+    return hd_from(r, rows, vocab, host);
+}
+
 static hd_status take(void *context, hd_tensor *logp, size_t seat, size_t count, bool arrived, hd_err *err)
 {
     hd_loop *l = context;
@@ -208,6 +236,7 @@ static hd_status take(void *context, hd_tensor *logp, size_t seat, size_t count,
         forced += hd_loop_forced(&l->sentence[l->order[i]]);
     }
     const hd_real *values = forced ? forced_logp(l, logp) : NULL;
+    if (forced < l->active && l->opt->adjust.row && !r->err.status) logp = adjusted(l, logp);
     if (forced < l->active && !r->err.status) m->look(l, logp);
     if (!r->err.status) advance(l, m, values);
     hd_status s = HD_OK;

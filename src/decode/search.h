@@ -39,6 +39,14 @@ typedef enum hd_stop { HD_STOP_LIST(X) HD_STOPS } hd_stop;
 
 extern const char *const hd_stop_names[HD_STOPS + 1]; /* ends with NULL */
 
+/* Rules of a model about what may follow. Called for every hypothesis that is not forced, on the host:
+   `token` has all of it so far, a prefix included, and logp [vocab] the log-probabilities of the next token,
+   to be changed in place; -INFINITY bans one. What guesses say of log-probabilities are the changed ones. */
+typedef struct hd_adjust {
+    void (*row)(void *context, size_t item, const int32_t *token, size_t count, hd_real *logp);
+    void *context;
+} hd_adjust;
+
 typedef struct hd_search_opt {
     hd_search_kind kind;
     size_t best; /* guesses for each sentence: n-best or number of samples; 0: one. Greedy search has one. */
@@ -53,6 +61,7 @@ typedef struct hd_search_opt {
     size_t banned_count;
 
     const int32_t *prefix, *prefix_len; /* first tokens of each sentence, one after the other; or NULL */
+    hd_adjust adjust;                   /* row NULL: none */
 
     hd_length length; /* of beam and exhaustive search; the scores of the others follow it too */
     size_t beam;      /* BEAM: hypotheses side by side */
