@@ -118,6 +118,7 @@ static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name
                                             .kv_heads = o->kv_heads,
                                             .no_bias = o->plain || o->unbiased,
                                             .no_qkv_bias = o->unbiased_qkv,
+                                            .no_key_bias = o->unbiased_keys,
                                             .dropout = o->attention_dropout,
                                             .init = init_of(o),
                                             .name = name,

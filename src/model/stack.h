@@ -41,6 +41,7 @@ typedef struct hd_stack_opt {
     bool plain;           /* as in the lectures: no bias in attention, no gain and bias in norms */
     bool unbiased;        /* no bias anywhere */
     bool unbiased_qkv;    /* no bias of queries, keys and values */
+    bool unbiased_keys;   /* ... of keys alone */
     bool rms;             /* norms by the root of the mean square, with a gain alone */
     bool unscaled_scores; /* not divided by sqrt(columns of a head) */
     bool gated;           /* the feed-forward layer has a gate */

@@ -54,8 +54,10 @@ static void make_parts(hd_mha *m, hd_params *p, const hd_mha_opt *o, size_t q, s
     m->v = hd_param_view(p, m->qkv, q + k, k);
     if (o->no_bias || o->no_qkv_bias) return;
     m->qkv_bias = hd_param_hidden(p, q + 2 * k, 0, zero);
+    m->no_key_bias = o->no_key_bias;
     for (int i = 0; i < 3; i++)
-        hd_param_part(p, m->qkv_bias, at[i], rows[i], zero, "%s.%s.bias", o->name, names[i]);
+        if (i != 1 || !o->no_key_bias)
+            hd_param_part(p, m->qkv_bias, at[i], rows[i], zero, "%s.%s.bias", o->name, names[i]);
     m->q_bias = hd_param_view(p, m->qkv_bias, 0, q), m->kv_bias = hd_param_view(p, m->qkv_bias, q, 2 * k);
     m->qk_bias = hd_param_view(p, m->qkv_bias, 0, q + k), m->k_bias = hd_param_view(p, m->qkv_bias, q, k);
     m->v_bias = hd_param_view(p, m->qkv_bias, q + k, k);
@@ -105,18 +107,31 @@ static hd_tensor *attended(hd_run *r, const hd_mha *m, hd_rows q, hd_rows k, hd_
     return hd_probe_offer(r, "mha_out", hd_dense_of(r, &m->out, y.t, HD_IDENTITY), seg);
 }
 
+/* The bias of queries, keys and values, or without `query` of the last two. Where keys have none, training
+   puts it together, so that no gradient, which is rounding alone, reaches the zeros of keys. */
+static hd_tensor *joint_bias(hd_run *r, const hd_mha *m, bool query)
+{
+    hd_tensor *whole = value(query ? m->qkv_bias : m->kv_bias);
+    if (!m->no_key_bias || !r->taping) return whole;
+    hd_tensor *zero = hd_new_reals(r, 1, (size_t)m->kv_heads * m->head_width);
+    if (!zero) return NULL;
+    hd_clear(r, zero);
+    hd_tensor *parts[] = {value(m->q_bias), zero, value(m->v_bias)};
+    return hd_concat_cols(r, parts + !query, 2 + (size_t)query);
+}
+
 hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot)
 {
     size_t qw = (size_t)m->heads * m->head_width, kw = (size_t)m->kv_heads * m->head_width;
     hd_rows kv = {NULL, memory.seg}, q = {NULL, x.seg};
     if (memory.t == x.t) {
-        hd_tensor *qkv = hd_linear(r, x.t, value(m->qkv), value(m->qkv_bias), HD_IDENTITY);
+        hd_tensor *qkv = hd_linear(r, x.t, value(m->qkv), joint_bias(r, m, true), HD_IDENTITY);
         q.t = hd_slice_cols(r, qkv, 0, qw);
         kv.t = hd_slice_cols(r, qkv, qw, 2 * kw);
     } else {
         q.t = hd_linear(r, x.t, value(m->q), value(m->q_bias), HD_IDENTITY);
         if (!slot || !slot->filled)
-            kv.t = hd_linear(r, memory.t, value(m->kv), value(m->kv_bias), HD_IDENTITY);
+            kv.t = hd_linear(r, memory.t, value(m->kv), joint_bias(r, m, false), HD_IDENTITY);
     }
     if (slot) kv = slot->kind == HD_GROW ? hd_slot_grow(r, slot, kv) : hd_slot_fixed(r, slot, kv);
     hd_rows k = hd_rows_with(kv, hd_slice_cols(r, kv.t, 0, kw)),

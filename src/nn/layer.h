@@ -41,6 +41,7 @@ typedef struct hd_mha {
     int heads, kv_heads;
     size_t head_width;
     float dropout;
+    bool no_key_bias;    /* that part of qkv_bias stays 0 */
     hd_attend_opt extra; /* score, biases, gates and window, if used */
 } hd_mha;
 
@@ -48,6 +49,7 @@ typedef struct hd_mha_opt {
     size_t width, head_width;  /* head_width 0: width / heads */
     int heads, kv_heads;       /* kv_heads 0: as heads */
     bool no_bias, no_qkv_bias; /* anywhere; of q, k and v where files have three tensors */
+    bool no_key_bias;          /* of k alone, where files have three tensors */
     float dropout;
     hd_init init;
     const char *name, *query, *key, *value, *out; /* "model.encoder.layers.0.self_attn", "q_proj", ... */
