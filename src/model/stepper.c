@@ -53,6 +53,7 @@ void hd_stepping_free(void *stepping)
     hd_stepping *s = stepping;
     if (!s) return;
     hd_cache_free(s->cache);
+    hd_mem_free(s->recall);
     hd_mem_free(s->ids);
     hd_mem_free(s);
 }
