@@ -46,6 +46,9 @@
 #define RECORDED_sample               T(ids) T(logp) T(x) S(draw.seg)
 #define RECORDED_cross_entropy        T(loss) T(logp) T(dx) T(x) T(weight)
 #define RECORDED_distance             T(loss) T(dx) T(dtarget) T(x) T(target) T(weight)
+#define RECORDED_ctc \
+    T(loss) T(logp) T(of.x) T(of.forward) T(of.lse) T(of.weight) S(of.seg) S(of.labels)
+#define RECORDED_ctc_back             T(dx) T(of.x) T(of.forward) T(of.lse) T(of.weight) S(of.seg) S(of.labels)
 #define RECORDED_total                T(y) T(x)
 #define RECORDED_attend               T(y) T(q) T(k) T(v) T(lse) T(raw) T(scaled) T(masked) T(weights) A(at)
 #define RECORDED_attend_back \

@@ -7,6 +7,7 @@
 #ifndef HD_BACKEND_KERNEL_H
 #define HD_BACKEND_KERNEL_H
 
+#include "backend/ctc.h"
 #include "backend/draw.h"
 #include "backend/function.h"
 #include "backend/grid.h"
@@ -50,6 +51,8 @@
     X(sample)               \
     X(cross_entropy)        \
     X(distance)             \
+    X(ctc)                  \
+    X(ctc_back)             \
     X(total)                \
     X(attend)               \
     X(attend_back)          \

@@ -155,6 +155,12 @@ hd_tensor *hd_absolute_error(hd_run *r, hd_tensor *x, hd_tensor *target,
                              const hd_loss_opt *opt); /* |x - t| */
 /* 1 - GIoU of boxes [R,4] as center and size (backend/box.h). */
 hd_tensor *hd_box_error(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_loss_opt *opt);
+/* ctc.c: -ln p of the labels of each item over its frames, [N,1], with V columns of which one is the blank
+   (backend/ctc.h). label: of all items in backend memory, as `labels` says; weight [N,1]; logp receives ln p
+   of each item, -infinity where its frames are too few for its labels: such items are left out, their loss is
+   0. */
+hd_tensor *hd_ctc(hd_run *r, hd_rows logits, const int32_t *label, const hd_seg *labels, int32_t blank,
+                  const hd_loss_opt *opt);
 hd_tensor *hd_sum_loss(hd_run *r, hd_tensor *x, float coef); /* the sum of x as a loss, [1,1] */
 double hd_loss_total(hd_run *r, const hd_tensor *loss);      /* host: sum over rows; NaN after a failure */
 void hd_loss_put(hd_run *r, const hd_tensor *loss);          /* the sum over rows to the step block */

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-enum { STEP_LEAVES = 40, STEP_LOSSES = 9, STEP_ITEMS = 6, STEP_CLASSES = 11, STEP_BUCKETS = 8 };
+enum { STEP_LEAVES = 40, STEP_LOSSES = 10, STEP_ITEMS = 6, STEP_CLASSES = 11, STEP_BUCKETS = 8 };
 
 typedef struct step_shape {
     int32_t len[STEP_ITEMS];
@@ -116,6 +116,18 @@ static hd_tensor *step_mixed(step *s, hd_tensor *h)
     return hd_add(r, h, hd_scatter(r, h, step_ints(s, s->rows, (int32_t)s->rows), s->rows));
 }
 
+/* Labels for a third of the frames of each item. */
+static hd_tensor *step_ctc(step *s, hd_tensor *logits)
+{
+    int32_t len[STEP_ITEMS], label[STEP_CLASSES * 100];
+    size_t count = 0;
+    for (int i = 0; i < STEP_ITEMS; i++) count += (size_t)(len[i] = s->shape->len[i] / 3);
+    assert_true(count < COUNT_OF(label));
+    for (size_t i = 0; i < count; i++) label[i] = 1 + (int32_t)(i * 5 / 2 % (STEP_CLASSES - 1));
+    return hd_ctc(s->r, (hd_rows){logits, s->seg}, hd_ints(s->r, label, count + 1),
+                  hd_seg_of(s->r, len, STEP_ITEMS, NULL), 0, &(hd_loss_opt){.coef = 0.1f});
+}
+
 static void step_losses(step *s, hd_tensor *h)
 {
     hd_run *r = s->r;
@@ -130,6 +142,7 @@ static void step_losses(step *s, hd_tensor *h)
     s->loss[7] = hd_absolute_error(r, logits, hd_softmax(r, logits), &(hd_loss_opt){.coef = 0.1f});
     s->loss[8] = hd_box_error(r, box, hd_softmax(r, box), &(hd_loss_opt){.coef = 0.1f});
     s->loss[4] = hd_sum_loss(r, hd_mul(r, h, h), 0.01f);
+    s->loss[9] = step_ctc(s, logits);
     if (s->shape->host_segments) s->loss[5] = hd_sum_loss(r, hd_fold(r, (hd_rows){h, s->seg}, 2).t, 0.1f);
     hd_tensor *values = NULL;
     s->ids[0] = hd_top(r, logits, 3, &values);
