@@ -14,6 +14,8 @@
     X(bleu3, "bleu-3", "up to three")                                                    \
     X(bleu4, "bleu-4", "up to four")                                                     \
     X(rouge_l, "rouge-l", "of captions: longest common subsequence of words")            \
-    X(cider_d, "cider-d", "of captions: n-grams weighted by how rare they are")
+    X(cider_d, "cider-d", "of captions: n-grams weighted by how rare they are")          \
+    X(wer, "wer", "of transcripts: word errors over the words of the reference")         \
+    X(cer, "cer", "the same of characters, spaces included")
 
 #endif

@@ -229,6 +229,23 @@ static void lengths_have_scores_of_their_own(void **state)
     assert_non_null(strstr(lengths, "heed: warning: 1 of 3 sentences are outside all --buckets\n"));
 }
 
+/* Of seven words one is wrong and one is missing. */
+static void transcripts_are_scored_by_file(void **state)
+{
+    (void)state;
+    char out[ROOM];
+    put("said", "a.wav\tThe cat sat.\nb/c.wav#1\tOne two, three four\n");
+    put("heard", "b/c.wav#1\tone too three\nx/a.wav\tthe cat sat\n");
+    assert_int_equal(shell(out, "$HEED score --task transcribe --ref said heard"), 0);
+    assert_non_null(strstr(out, "WER|nrefs:1|case:lc|punct:no|version:"));
+    assert_non_null(strstr(out, " = 28.6 substitutions = 1 deletions = 1 insertions = 0 length = 7\n"));
+    assert_non_null(strstr(out, " = 20.7 substitutions = 1 deletions = 5 insertions = 0 length = 29\n"));
+    assert_int_equal(shell(out, "cut -f2 said >said.txt; printf 'the cat sat\none too three\n' | "
+                                "$HEED score --ref said.txt --metric wer --sentence"),
+                     0);
+    assert_string_equal(out, "0.0\n50.0\n");
+}
+
 /* Expected by tests/metric/captions_check.py. */
 static void captions_are_scored_by_picture(void **state)
 {
@@ -330,11 +347,11 @@ static void failures_are_named(void **state)
         {2, "--ref -", "standard input can be read only once (try 'heed help score')"},
         {2, "--ref ref --metric blue",
          "--metric: 'blue' is not one of chrf, bleu, chrf2, chrf2++, ter, bleu-1, "
-         "bleu-2, bleu-3, bleu-4, rouge-l, cider-d (try 'heed help score')"},
+         "bleu-2, bleu-3, bleu-4, rouge-l, cider-d, wer, cer (try 'heed help score')"},
         {2, "--ref ref --metric bleu,",
          "--metric: '' is not one of chrf, bleu, chrf2, chrf2++, ter, bleu-1, bleu-2, bleu-3, bleu-4, "
          "rouge-l, "
-         "cider-d (try 'heed help score')"},
+         "cider-d, wer, cer (try 'heed help score')"},
         {2, "--ref ref --tokenize zh",
          "--tokenize: 'zh' is not one of 13a, intl, char, none, ptb (try 'heed help score')"},
         {2, "--ref ref a b --sentence", "--sentence scores one system (try 'heed help score')"},
@@ -364,6 +381,10 @@ static void failures_are_named(void **state)
         {2, "--ref ref a --shuffle", "--shuffle does not go with --task translate (try 'heed help score')"},
         {2, "--task classify --ref labels a b", "--task classify scores one file (try 'heed help score')"},
         {1, "--task caption --ref captions ref", "ref:1: not NAME<tab>CAPTION"},
+        {2, "--task transcribe --ref captions a.tsv --shuffle",
+         "--shuffle does not go with --task transcribe (try 'heed help score')"},
+        {1, "--task transcribe --ref said ref", "ref:1: not FILE<tab>TEXT"},
+        {1, "--task transcribe --ref said labels", "labels: --ref said has no transcript of 'x/1.png'"},
         {1, "--task caption --ref captions labels", "labels: --ref captions has no caption of 'x/1.png'"},
         {1, "--task caption --ref captions captions",
          "captions has 5 captions of 2 pictures: give one of each"},
@@ -416,6 +437,7 @@ int main(void)
         cmocka_unit_test(systems_are_compared),
         cmocka_unit_test(lengths_have_scores_of_their_own),
         cmocka_unit_test(captions_are_scored_by_picture),
+        cmocka_unit_test(transcripts_are_scored_by_file),
         cmocka_unit_test(labels_are_scored_with_those_behind),
         cmocka_unit_test(boxes_are_scored_in_three_forms),
         cmocka_unit_test(failures_are_named),

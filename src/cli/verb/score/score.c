@@ -1,5 +1,5 @@
-/* heed score: how good translations, captions, boxes or labels are. Of translations all files are read side
-   by side, line by line; nothing is kept of them but what the metrics count. */
+/* heed score: how good translations, captions, transcripts, boxes or labels are. Of translations all files
+   are read side by side, line by line; nothing is kept of them but what the metrics count. */
 #include "cli/verb/score/score.h"
 
 #include <string.h>
@@ -16,7 +16,8 @@ enum { PRETOKENIZED = 100 }; /* so many lines that end in " ." look it */
 #define TASK_HELP(name, what, has)   "; " #name ": " what
 
 /* Of a task without --metric. */
-#define CAPTIONS "bleu-1,bleu-2,bleu-3,bleu-4,rouge-l,cider-d"
+#define CAPTIONS    "bleu-1,bleu-2,bleu-3,bleu-4,rouge-l,cider-d"
+#define TRANSCRIPTS "wer,cer"
 
 static const char *const tasks[] = {
 #define X(name, what, has) #name,
@@ -29,12 +30,13 @@ static const hd_option options[] = {
     {"task", 0, "TASK", "translate", "what FILE and --ref are" HD_SCORE_LIST(TASK_HELP),
      HD_CHOICE_INTO(hd_score_options, task, tasks)},
     {"ref", 'r', "FILE", NULL,
-     "reference translations, captions, boxes or labels; repeat it for several references of every line",
+     "reference translations, captions, transcripts, boxes or labels; repeat it for several references of "
+     "every line",
      HD_FILES_INTO(hd_score_options, ref)},
     {"hyp", .gone = "give the translations as FILE"},
     {"metric", 'm', "LIST", "bleu,chrf,ter",
      "what to compute, separated by commas; chrf means all that begin with it; of captions " CAPTIONS
-     " if not given" HD_METRIC_LIST(METRIC_HELP),
+     ", of transcripts " TRANSCRIPTS " if not given" HD_METRIC_LIST(METRIC_HELP),
      HD_TEXT_INTO(hd_score_options, metric)},
     {"tokenize", 0, "NAME", "13a", "tokenizer of BLEU" HD_BLEU_TOKENIZER_LIST(TOKENIZER_HELP),
      HD_CHOICE_INTO(hd_score_options, tokenize, hd_bleu_tokenizer_names)},
@@ -77,6 +79,7 @@ static const hd_example examples[] = {
     {"heed score --ref ref.de a.de b.de --source src.en --by-length --plot lengths.svg",
      "which system copes with long sentences?"},
     {"heed score --task caption --ref captions.txt out.tsv", "captions of pictures"},
+    {"heed score --task transcribe --ref list.tsv out.tsv", "word and character error rate of transcripts"},
     {"heed score --task detect --ref boxes.csv --images DIR --split test found.jsonl",
      "average precision of boxes"},
     {"heed score --task classify --ref labels.tsv found.tsv --plot confusion.svg",
@@ -338,9 +341,8 @@ static hd_status run(hd_command *c, hd_err *err)
 {
     hd_score_call *j = (hd_score_call *)c;
     static hd_status (*const score[])(hd_score_call *, hd_err *) = {
-        [HD_SCORE_translate] = score_translations,
-        [HD_SCORE_caption] = hd_score_captions,
-        [HD_SCORE_detect] = hd_score_detections,
+        [HD_SCORE_translate] = score_translations, [HD_SCORE_caption] = hd_score_named,
+        [HD_SCORE_transcribe] = hd_score_named,    [HD_SCORE_detect] = hd_score_detections,
         [HD_SCORE_classify] = hd_score_labels,
     };
     return score[j->o->task](j, err);
@@ -361,9 +363,9 @@ static hd_status check(hd_command *c, hd_err *err)
 {
     hd_score_call *j = (hd_score_call *)c;
     j->o = c->options;
-    const bool given = hd_command_given(c, "metric"), texts = j->o->task <= HD_SCORE_caption;
-    const char *usual = j->o->task == HD_SCORE_caption ? CAPTIONS : j->o->by_length ? "bleu" : j->o->metric;
-    hd_status s = texts ? want_all(j, given ? j->o->metric : usual, err) : HD_OK;
+    const bool given = hd_command_given(c, "metric"), texts = j->o->task <= HD_SCORE_transcribe;
+    const char *const of_task[] = {j->o->by_length ? "bleu" : j->o->metric, CAPTIONS, TRANSCRIPTS};
+    hd_status s = texts ? want_all(j, given ? j->o->metric : of_task[j->o->task], err) : HD_OK;
     if (!s) s = check_task(j, err);
     if (!s) s = name_files(j, err);
     return s ? s : check_lengths(j, err);
@@ -372,13 +374,14 @@ static hd_status check(hd_command *c, hd_err *err)
 const hd_usage hd_verb_score = {
     .operands = "[FILE...]",
     .most = HD_OPTION_MOST,
-    .about = "Scores translations against one or more references with BLEU, chrF2, chrF2++ and TER. Numbers "
-             "and signatures are those of sacreBLEU 2.6.0. Each FILE is the output of a system, without any "
-             "standard input; several are compared with the first. --task tells of what else the files are: "
-             "captions of pictures get BLEU-1 to 4, ROUGE-L and CIDEr-D, boxes average precision as COCO "
-             "computes it, labels accuracy and a confusion matrix.\n"
-             "Files are UTF-8, one segment a line, plain or compressed (gzip, xz, zstd); '-' is standard "
-             "input. The text must not be tokenized.",
+    .about =
+        "Scores translations against one or more references with BLEU, chrF2, chrF2++ and TER. Numbers "
+        "and signatures are those of sacreBLEU 2.6.0. Each FILE is the output of a system, without any "
+        "standard input; several are compared with the first. --task tells of what else the files are: "
+        "captions of pictures get BLEU-1 to 4, ROUGE-L and CIDEr-D, transcripts word and character error "
+        "rate, boxes average precision as COCO computes it, labels accuracy and a confusion matrix.\n"
+        "Files are UTF-8, one segment a line, plain or compressed (gzip, xz, zstd); '-' is standard "
+        "input. The text must not be tokenized.",
     .options = options,
     .size = sizeof(hd_score_options),
     .examples = examples,

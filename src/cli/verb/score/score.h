@@ -12,6 +12,8 @@
       "ref metric tokenize lowercase sentence bootstrap seed digits json by-length source buckets plot") \
     X(caption, "captions, NAME<tab>CAPTION a line, and NAME#K<tab>CAPTION of --ref",                     \
       "ref metric bootstrap seed digits json shuffle")                                                   \
+    X(transcribe, "transcripts, FILE<tab>TEXT a line, as those of --ref",                                \
+      "ref metric bootstrap seed digits json")                                                           \
     X(detect,                                                                                            \
       "boxes with scores, as heed detect --json or COCO's results have them, and true ones, as CSV or "  \
       "COCO's "                                                                                          \
@@ -57,7 +59,7 @@ hd_status hd_score_begin(hd_score_call *j, hd_err *err);
 hd_status hd_score_show(hd_score_call *j, hd_err *err);
 
 /* The tasks, once all is checked. */
-hd_status hd_score_captions(hd_score_call *j, hd_err *err);
+hd_status hd_score_named(hd_score_call *j, hd_err *err); /* captions and transcripts */
 hd_status hd_score_detections(hd_score_call *j, hd_err *err);
 hd_status hd_score_labels(hd_score_call *j, hd_err *err);
 
