@@ -148,7 +148,7 @@ INLINE hd_real hd_top(vec v)
 }
 
 #define HD_EACH(expression)                         \
-    vec y;                                          \
+    vec y = x;                                      \
     for (int i = 0; i < VL; i++) y[i] = expression; \
     return y
 
