@@ -21,6 +21,7 @@
 #define RECORDED_scatter              T(y) T(x)
 #define RECORDED_append               T(y) T(x) S(from)
 #define RECORDED_fold                 T(y) T(x) S(to) S(from)
+#define RECORDED_refold
 #define RECORDED_sine                 T(y) T(x) T(dx) T(dy)
 #define RECORDED_transpose            T(y) T(x)
 #define RECORDED_regrid

@@ -51,6 +51,15 @@ typedef struct hd_lead_args {
     int32_t lead;
 } hd_lead_args;
 
+/* The segments of `from` with k of its rows as one, the last maybe of fewer: begin, len of the items, item
+   and pos of the rows; rows behind the last item get item -1. Items lie one behind the other. */
+typedef struct hd_refold_args {
+    int32_t *begin, *len, *item, *pos;
+    const hd_seg *from;
+    size_t rows;
+    int k;
+} hd_refold_args;
+
 /* y [rows, channels * p * p]: a square of p x p pixels for each row of `to`, in the order channel, row,
    column; zeros in rows of no item. */
 typedef struct hd_pixels_args {

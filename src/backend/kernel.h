@@ -28,6 +28,7 @@
     X(scatter)              \
     X(append)               \
     X(fold)                 \
+    X(refold)               \
     X(sine)                 \
     X(transpose)            \
     X(regrid)               \

@@ -17,6 +17,7 @@
     X(gru, "gated recurrent units")                                                                   \
     X(lstm, "long short-term memory")                                                                 \
     X(conv, "convolutions over as many tokens as the number behind it: conv3, conv5 (encoders only)") \
+    X(pyramid, "bi-lstm layers that read pairs of rows: each halves their number (sound only)")       \
     X(none, "nothing: the token vectors themselves (encoders only)")
 
 #define X(name, text) HD_STAGE_##name,

@@ -43,6 +43,10 @@ hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *
 struct hd_image_batch;
 hd_status hd_encdec_picture_stepper(hd_stepper *out, const hd_encdec *m,
                                     const struct hd_image_batch *pictures, int32_t start, hd_err *err);
+/* The same for sound, as frames that the model reads. */
+struct hd_frames_host;
+hd_status hd_encdec_sound_stepper(hd_stepper *out, const hd_encdec *m, const struct hd_frames_host *sounds,
+                                  int32_t start, hd_err *err);
 /* The same for prompts to be continued; one is read whole when it joins. */
 hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err);

@@ -24,10 +24,11 @@ struct hd_stepping {
     bool sends;                            /* a step sends more than its tokens: it is not captured */
     bool raw;                              /* scores are logits */
     int32_t start;                         /* of encoder-decoders: the decoder's first input */
-    const struct hd_image_batch *pictures; /* that items are; NULL: they are tokens */
-    struct hd_recall *recall;              /* sources that were encoded before; owned; NULL: none */
-    size_t live;                           /* seats; the cache may have some more */
-    int32_t *ids, *len, *room;             /* of the items; one block, from ids */
+    const struct hd_image_batch *pictures; /* that items are; both NULL: they are tokens */
+    const struct hd_frames_host *sounds;
+    struct hd_recall *recall;  /* sources that were encoded before; owned; NULL: none */
+    size_t live;               /* seats; the cache may have some more */
+    int32_t *ids, *len, *room; /* of the items; one block, from ids */
     size_t items, rows;
     size_t joined, read_rows; /* of items and rows */
 };

@@ -1,8 +1,9 @@
 /* Fronts: they turn items into rows. Encoders and decoders read rows; only a front knows what items
-   consist of. Another kind (audio frames) is a hd_front_type and its fields of hd_items. */
+   consist of. Another kind is a hd_front_type and its fields of hd_items. */
 #ifndef HD_NN_FRONT_H
 #define HD_NN_FRONT_H
 
+#include "backend/frames.h"
 #include "backend/pixels.h"
 #include "nn/layer.h"
 #include "nn/position.h"
@@ -14,6 +15,7 @@ typedef struct hd_items {
     const int32_t *type;     /* [R] token types, for fronts with type vectors; NULL for others */
     const int32_t *pos;      /* [R] positions; NULL: those of seg. With a cache: hd_cache_positions */
     const hd_pixels *pixels; /* pictures, for fronts that read those: they make the segments */
+    const hd_frames *frames; /* sound, for fronts that read that: the same */
 } hd_items;
 
 typedef struct hd_front hd_front;

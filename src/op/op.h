@@ -4,6 +4,7 @@
 #ifndef HD_OP_OP_H
 #define HD_OP_OP_H
 
+#include "backend/frames.h"
 #include "op/probe.h"
 #include "op/run.h"
 #include "op/tape.h"
@@ -39,13 +40,17 @@ hd_tensor *hd_scatter(hd_run *r, hd_tensor *x, const int32_t *index,
 hd_tensor *hd_concat_rows(hd_run *r, hd_tensor *const *x, size_t count);
 hd_tensor *hd_concat_cols(hd_run *r, hd_tensor *const *x, size_t count);
 hd_tensor *hd_broadcast(hd_run *r, hd_tensor *x,
-                        const hd_seg *seg);   /* x [N,C] to [R,C]: each row gets its item's */
-hd_rows hd_fold(hd_run *r, hd_rows x, int k); /* k adjacent rows side by side; zeros past an item's end */
+                        const hd_seg *seg); /* x [N,C] to [R,C]: each row gets its item's */
 /* Embedding lookup: table [V,C], ids [count]; an id out of range is an error of the caller (zeros). */
 static inline hd_tensor *hd_embed(hd_run *r, hd_tensor *table, const int32_t *ids, size_t count, float scale)
 {
     return hd_gather(r, table, ids, count, scale);
 }
+
+/* grid/fold.c: k adjacent rows of an item side by side, zeros past its end: an item has 1/k of the rows. */
+hd_rows hd_fold(hd_run *r, hd_rows x, int k);
+/* The same of frames of sound. The result wants no gradient. */
+hd_rows hd_frame_rows(hd_run *r, const hd_frames *in, int k);
 
 /* grid/pixels.c: rows of p x p pixels, each in the order channel, row, column (that of a convolution's
    weight), row by row over the picture; what is left at the right and the bottom is cut. p = 1: a row for

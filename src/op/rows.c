@@ -136,34 +136,3 @@ hd_tensor *hd_broadcast(hd_run *r, hd_tensor *x, const hd_seg *seg)
     HD_CALL(r, gather, .y = y, .x = x, .index = seg->item, .scale = 1);
     return hd_record_opt(r, y, NULL, broadcast_back, seg, x);
 }
-
-typedef struct fold_opt {
-    const hd_seg *to, *from;
-    int k;
-} fold_opt;
-
-static void fold_back(hd_run *r, const hd_node *n)
-{
-    const fold_opt *o = n->opt;
-    hd_tensor *dx = hd_grad(r, n->in[0], NULL);
-    if (dx) HD_CALL(r, fold, .y = n->y->grad, .x = dx, .to = o->to, .from = o->from, .k = o->k, .back = true);
-}
-
-hd_rows hd_fold(hd_run *r, hd_rows x, int k)
-{
-    hd_rows none = {0};
-    if (!x.t || !x.seg || !hd_seg_fits(r, "fold", x.t, x.seg, false)) return none;
-    if (k < 1) return hd_fail(r, HD_EARG, "fold: k is %d", k), none;
-    size_t n = x.seg->items;
-    const int32_t *from = hd_seg_lens(r, x.seg);
-    int32_t *len = hd_host_take(r, (n + 1) * sizeof *len);
-    if (!from || !len) return none;
-    for (size_t i = 0; i < n; i++) len[i] = (from[i] + k - 1) / k;
-    hd_seg *to = hd_seg_of(r, len, n, NULL);
-    if (!to) return none;
-    to->key = x.seg->key;
-    hd_tensor *y = hd_new_of(r, hd_type_like(r, x.t), to->rows, hd_cols_of(x.t) * (size_t)k);
-    HD_CALL(r, fold, .y = y, .x = x.t, .to = to, .from = x.seg, .k = k);
-    fold_opt o = {to, x.seg, k};
-    return (hd_rows){hd_record_opt(r, y, NULL, fold_back, o, x.t), to};
-}

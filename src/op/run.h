@@ -95,6 +95,9 @@ hd_seg *hd_grid_within(hd_run *r, const int32_t *size, size_t items, const int32
    from what it has, so that a captured step may do it. */
 hd_seg *hd_grid_under(hd_run *r, const char *op, const hd_seg *from, const hd_grid_window *window);
 
+/* The segments of rows that are k rows of `from` each. Computed by the backend, too. */
+hd_seg *hd_seg_folded(hd_run *r, const hd_seg *from, int k);
+
 /* Lengths of the segments in host memory; NULL on failure. Read back from the backend only if the segments
    do not have them. */
 const int32_t *hd_seg_lens(hd_run *r, const hd_seg *seg);

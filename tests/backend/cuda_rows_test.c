@@ -175,5 +175,27 @@ static void fold(void **state)
     pair_done(p);
 }
 
+static void refold(void **state)
+{
+    pair *p = pair_of(state);
+    for (size_t i = 0; i < COUNT_OF(batches); i++)
+        for (int k = 1; k <= 4; k++)
+            for (size_t more = 0; more < 200; more += 99) {
+                size_t n = batches[i].items, rows = more;
+                begin_case(p, "segments of %zu items by %d, %zu rows more", n, k, more);
+                twin_seg *from = seg_from(p, lengths(p, n, batches[i].least, batches[i].most), n, 0);
+                for (size_t j = 0; j < n; j++) rows += (size_t)((from->len[j] + k - 1) / k);
+                int32_t *room = pair_take(p, 2, (rows + n + 1) * sizeof *room);
+                twin_ints *out[4] = {ints_from(p, room, n), ints_from(p, room, n), ints_from(p, room, rows),
+                                     ints_from(p, room, rows)};
+                RUN(p, refold, .begin = out[0]->on[side], .len = out[1]->on[side], .item = out[2]->on[side],
+                    .pos = out[3]->on[side], .from = &from->on[side], .rows = rows, .k = k);
+                if (p->broken) continue;
+                static const char *const names[] = {"begin", "len", "item", "pos"};
+                for (int j = 0; j < 4; j++) check_ints(p, names[j], out[j]);
+            }
+    pair_done(p);
+}
+
 PAIR_MAIN(PAIR_TEST(gather), PAIR_TEST(scatter), PAIR_TEST(append), PAIR_TEST(append_to_blocks),
-          PAIR_TEST(fold))
+          PAIR_TEST(fold), PAIR_TEST(refold))

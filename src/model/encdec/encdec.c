@@ -51,13 +51,13 @@ static hd_tokens_opt common_front(hd_params *p, const hd_encdec_opt *o)
         .sinusoid = o->sinusoid,
         .dropout = o->stack.dropout,
         .init = {HD_INIT_NORMAL, o->unscaled ? 1 : (float)(1 / sqrt((double)o->stack.width)), 0}};
-    if (o->tied && !o->pictures)
+    if (o->tied && hd_encdec_reads_tokens(o))
         t.shared =
             hd_param_add(p, o->source_vocab, o->stack.width, t.init, "%sshared.weight", o->names->prefix);
     snprintf(name, sizeof name, "%s%s", o->names->prefix, o->names->positions);
     t.position_name = name;
-    if ((attends_first(&o->encoder) || attends_first(&o->decoder)) && !o->stack.relative.buckets &&
-        !o->no_positions)
+    if (((attends_first(&o->encoder) && !o->sounds) || attends_first(&o->decoder)) &&
+        !o->stack.relative.buckets && !o->no_positions)
         t.position = o->learned_positions ? HD_POSITIONS_LEARNED : HD_POSITIONS_SINUSOID;
     t.shared_position = hd_positions_make(p, &t);
     t.position = HD_POSITIONS_NONE, t.position_name = NULL;
@@ -85,7 +85,7 @@ static void make_output(hd_encdec *m, size_t in)
                        : hd_param_add(p, o->target_vocab, in, (hd_init){HD_INIT_XAVIER, 1, 0}, "%s.weight",
                                       o->names->output);
     if (shares) hd_param_alias(p, m->output, "%s.weight", o->names->output);
-    for (int i = 0; o->tied && !o->pictures && i < 2; i++)
+    for (int i = 0; o->tied && hd_encdec_reads_tokens(o) && i < 2; i++)
         hd_param_alias(p, m->target.table, "%s%s.%s.weight", o->names->prefix, o->names->side[i],
                        o->names->table);
     if (o->output_bias)
@@ -120,7 +120,7 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
                                           .in = o->stack.width,
                                           .width = o->stack.width,
                                           .positions = o->positions,
-                                          .length = o->pictures ? hd_encdec_length(m) : o->positions,
+                                          .length = hd_encdec_length(m),
                                           .dropout = o->stack.dropout,
                                           .attention_dropout = o->stack.attention_dropout,
                                           .encoder = &m->encoder,
@@ -144,14 +144,9 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
 static hd_status make_source(hd_encdec *m, hd_front *out, size_t *in, const hd_tokens_opt *tokens,
                              const char *side, hd_err *err)
 {
-    hd_image_encoder_opt image = m->opt.image;
-    if (!m->opt.pictures) return *out = make_front(&m->params, &m->opt, *tokens, false), HD_OK;
-    image.name = side;
-    hd_status s = hd_image_encoder_make(&m->image, &m->params, &image, err);
-    if (s) return s;
-    m->opt.image = m->image.opt;
-    *out = hd_encdec_picture_front(&m->image);
-    *in = hd_image_encoder_width(&m->image.opt);
+    if (m->opt.pictures) return hd_encdec_picture_source(m, out, in, side, err);
+    if (m->opt.sounds) return hd_encdec_sound_source(m, out, in, side, err);
+    *out = make_front(&m->params, &m->opt, *tokens, false);
     return HD_OK;
 }
 
@@ -164,6 +159,7 @@ static hd_status make_all(hd_encdec *m, hd_err *err)
                         .stack = blocks(o, false),
                         .cell = o->cell,
                         .reverse = o->reverse_source,
+                        .reduces = o->sounds,
                         .source_dropout = o->source_dropout,
                         .name = side};
     size_t out = 0;
@@ -201,12 +197,12 @@ static hd_status check(const hd_encdec_opt *o, hd_err *err)
                    hd_stages_have(&o->decoder, HD_STAGE_transformer);
     hd_status s = attends ? hd_stack_check(&o->stack, err) : HD_OK;
     if (s) return s;
-    if (!o->stack.width || !o->stack.inner || (!o->source_vocab && !o->pictures) || !o->target_vocab ||
-        !o->positions)
+    if (!o->stack.width || !o->stack.inner || (!o->source_vocab && hd_encdec_reads_tokens(o)) ||
+        !o->target_vocab || !o->positions)
         return hd_err_set(
             err, HD_EARG,
             "an encoder-decoder needs width, inner width, vocabularies and positions of at least 1");
-    if (o->tied && !o->pictures && o->source_vocab != o->target_vocab)
+    if (o->tied && hd_encdec_reads_tokens(o) && o->source_vocab != o->target_vocab)
         return hd_err_set(err, HD_EARG, "tied embeddings need one vocabulary, not %zu and %zu",
                           o->source_vocab, o->target_vocab);
     return check_stages(o, err);
@@ -342,9 +338,12 @@ hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_
 
 double hd_encdec_flops(const hd_encdec *m, double sentences, double source, double target)
 {
-    double b = sentences, s = m->opt.pictures ? (double)hd_encdec_length(m) : source, t = target;
-    double sum = hd_encoder_flops(&m->encoder, b, s) + b * t * 2 * (double)hd_count_of(&m->output->t);
+    double b = sentences, s = m->opt.pictures ? (double)hd_encdec_length(m) : source, t = target, sum = 0;
     if (m->opt.pictures) sum += hd_image_encoder_flops(&m->image, b);
+    if (m->opt.sounds) sum += b * hd_sound_encoder_flops(&m->sound, s);
+    if (m->opt.sounds) s /= hd_sound_encoder_reduction(&m->opt.sound);
+    sum += hd_encoder_flops(&m->encoder, b, s) + b * t * 2 * (double)hd_count_of(&m->output->t);
+    s /= m->encoder.reduction;
     if (hd_encdec_recurs(m)) sum += hd_recurrent_decoder_flops(&m->cells, b, s, t);
     for (int i = 0; i < m->stacks; i++) sum += hd_stack_flops(&m->stack[i].opt, b, t, s);
     return sum;

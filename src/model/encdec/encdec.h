@@ -7,6 +7,7 @@
 #include "model/config.h"
 #include "model/encoder/encoder.h"
 #include "model/encdec/recurrent_decoder.h"
+#include "model/sound/sound_encoder.h"
 #include "model/vision/image_encoder.h"
 #include "model/type.h"
 #include "nn/position.h"
@@ -31,6 +32,8 @@ typedef struct hd_encdec_opt {
     size_t source_vocab, target_vocab;
     bool pictures;              /* sources are pictures: no vocabulary, and stages, if any, on top of: */
     hd_image_encoder_opt image; /* their encoder */
+    bool sounds;                /* sources are frames of sound: no vocabulary either, and stages on top of: */
+    hd_sound_encoder_opt sound; /* their front; width, places and name are seen to */
     bool tied;                  /* one table for source, target and output; the vocabularies are one then */
     bool own_output;            /* tied: but the output layer has a table of its own */
     bool scaled_output;         /* rows are divided by sqrt(width) before the output layer */
@@ -54,6 +57,7 @@ typedef struct hd_encdec {
     hd_encdec_opt opt; /* stages resolved */
     hd_params params;
     hd_image_encoder image; /* the front of `encoder`, where sources are pictures */
+    hd_sound_encoder sound; /* the same, where they are sound */
     hd_encoder encoder;
     hd_front target;
     hd_recurrent_decoder cells; /* the decoder's recurrent stage, if it has one */
@@ -68,6 +72,12 @@ typedef struct hd_encdec {
 hd_status hd_encdec_new(hd_encdec **out, hd_backend *backend, const hd_encdec_opt *opt, bool training,
                         hd_err *err);
 void hd_encdec_free(hd_encdec *m);
+
+/* Whether its sources are tokens. */
+static inline bool hd_encdec_reads_tokens(const hd_encdec_opt *o)
+{
+    return !o->pictures && !o->sounds;
+}
 
 /* Whether its decoder has a recurrent stage. */
 static inline bool hd_encdec_recurs(const hd_encdec *m)
@@ -86,10 +96,11 @@ bool hd_encdec_unrolls(const hd_encdec *m);
 /* A cache for decoding `items` sentences. */
 hd_status hd_encdec_cache(hd_cache **out, const hd_encdec *m, size_t items, hd_err *err);
 
-/* Rows that a picture becomes. */
+/* Rows that a picture becomes; of other sources the most that one can. */
 size_t hd_encdec_length(const hd_encdec *m);
-/* The front of an encoder of pictures. */
-hd_front hd_encdec_picture_front(const hd_image_encoder *e);
+/* The front of an encoder of pictures or of sound, whose tensors have `name`; *in: columns of its rows. */
+hd_status hd_encdec_picture_source(hd_encdec *m, hd_front *out, size_t *in, const char *name, hd_err *err);
+hd_status hd_encdec_sound_source(hd_encdec *m, hd_front *out, size_t *in, const char *name, hd_err *err);
 
 hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const hd_items *in);
 /* Rows of the decoder for target ids (shifted by the caller). memory is not read once the cache holds it. */
@@ -100,7 +111,7 @@ hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_
                           const hd_loss_opt *opt);
 
 /* Multiply-adds times two of the matrix products of one forward pass over these tokens, all sentences alike;
-   of pictures source is not read. */
+   of pictures source is not read, of sound it is frames. */
 double hd_encdec_flops(const hd_encdec *m, double sentences, double source, double target);
 
 /* Its keys in config.json; vocabularies that it does not say are 0. */

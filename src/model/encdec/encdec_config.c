@@ -12,13 +12,22 @@ enum { MOST_LAYERS = 1000, MOST_SIZE = 1 << 20 };
 #define TARGET_VOCAB "target_vocab"
 #define T5_VOCAB     "vocab"
 
-enum { PLAIN = 1, STAGED = 2, T5 = 4, PICTURES = 8 }; /* what it is, for the keys that it has */
+/* What it is, for the keys that it has: sources of ANY kind, or tokens. */
+enum {
+    PLAIN = 1,
+    STAGED = 2,
+    T5 = 4,
+    PICTURES = 8,
+    SOUNDS = 16,
+    CELLS = STAGED | PICTURES | SOUNDS,
+    ANY = PLAIN | CELLS
+};
 
 #define KEY(name, kind, field) HD_KEY_OF(hd_encdec_opt, name, kind, field)
 
 static const hd_key keys[] = {
-    {KEY("encoder", STAGES, encoder), .of = STAGED | PICTURES},
-    {KEY("decoder", STAGES, decoder), .of = STAGED | PICTURES},
+    {KEY("encoder", STAGES, encoder), .of = CELLS},
+    {KEY("decoder", STAGES, decoder), .of = CELLS},
     {KEY("encoder_layers", WHOLE, encoder_layers), .least = 1, .most = MOST_SIZE, .of = PLAIN | T5},
     {KEY("decoder_layers", WHOLE, decoder_layers), .least = 1, .most = MOST_SIZE, .of = PLAIN | T5},
     {KEY("heads", WHOLE, stack.heads), .least = 1, .most = MOST_SIZE},
@@ -33,33 +42,31 @@ static const hd_key keys[] = {
     {KEY("gated", FLAG, stack.gated), .of = T5},
     {KEY("own_output", FLAG, own_output), .of = T5},
     {KEY("scaled_output", FLAG, scaled_output), .of = T5},
-    {KEY("tied", FLAG, tied), .of = PLAIN | STAGED | PICTURES},
-    {KEY("pre_norm", FLAG, stack.pre_norm), .of = PLAIN | STAGED | PICTURES},
-    {KEY("output_bias", FLAG, output_bias), .of = PLAIN | STAGED | PICTURES},
-    {KEY("learned_positions", FLAG, learned_positions), .of = PLAIN | STAGED | PICTURES},
+    {KEY("tied", FLAG, tied), .of = ANY},
+    {KEY("pre_norm", FLAG, stack.pre_norm), .of = ANY},
+    {KEY("output_bias", FLAG, output_bias), .of = ANY},
+    {KEY("learned_positions", FLAG, learned_positions), .of = ANY},
     {KEY(SOURCE_VOCAB, WHOLE, source_vocab), .least = 1, .most = INT32_MAX, .when = HD_KEY_LATE,
      .of = PLAIN | STAGED},
-    {KEY(TARGET_VOCAB, WHOLE, target_vocab), .least = 1, .most = INT32_MAX, .when = HD_KEY_LATE,
-     .of = PLAIN | STAGED | PICTURES},
-    {KEY("unscaled", FLAG, unscaled), .when = HD_KEY_RARE, .of = PLAIN | STAGED | PICTURES},
-    {KEY("no_positions", FLAG, no_positions), .when = HD_KEY_RARE, .of = PLAIN | STAGED | PICTURES},
-    {KEY("unscaled_scores", FLAG, stack.unscaled_scores), .when = HD_KEY_RARE,
-     .of = PLAIN | STAGED | PICTURES},
-    {KEY("cell", CELL, cell), .when = HD_KEY_RARE, .of = STAGED | PICTURES},
-    {KEY("context", CHOICE, recurrent.context), HD_KEY_NAMES(hd_context_names), .of = STAGED | PICTURES},
-    {KEY("score", CHOICE, recurrent.score), HD_KEY_NAMES(hd_scoring_names), .of = STAGED | PICTURES},
-    {KEY("attention", CHOICE, recurrent.locality), HD_KEY_NAMES(hd_locality_names), .of = STAGED | PICTURES},
-    {KEY("query", CHOICE, recurrent.query), HD_KEY_NAMES(hd_query_names), .of = STAGED | PICTURES},
-    {KEY("begin", CHOICE, recurrent.begin), HD_KEY_NAMES(hd_beginning_names), .of = STAGED | PICTURES},
-    {KEY("read", CHOICE, recurrent.read), HD_KEY_NAMES(hd_reading_names), .of = STAGED | PICTURES},
-    {KEY("window", WHOLE, recurrent.window), .least = 0, .most = MOST_SIZE, .of = STAGED | PICTURES},
-    {KEY("attention_heads", WHOLE, recurrent.heads), .least = 0, .most = MOST_SIZE, .of = STAGED | PICTURES},
-    {KEY("project", FLAG, recurrent.project), .of = STAGED | PICTURES},
-    {KEY("feed_context", FLAG, recurrent.feed_context), .of = STAGED | PICTURES},
-    {KEY("skips", FLAG, recurrent.skips), .of = STAGED | PICTURES},
-    {KEY("no_feedback", FLAG, recurrent.no_feedback), .of = STAGED | PICTURES},
-    {KEY("relu", FLAG, recurrent.relu), .of = STAGED | PICTURES},
-    {KEY("gate", FLAG, recurrent.gate), .when = HD_KEY_RARE, .of = STAGED | PICTURES},
+    {KEY(TARGET_VOCAB, WHOLE, target_vocab), .least = 1, .most = INT32_MAX, .when = HD_KEY_LATE, .of = ANY},
+    {KEY("unscaled", FLAG, unscaled), .when = HD_KEY_RARE, .of = ANY},
+    {KEY("no_positions", FLAG, no_positions), .when = HD_KEY_RARE, .of = ANY},
+    {KEY("unscaled_scores", FLAG, stack.unscaled_scores), .when = HD_KEY_RARE, .of = ANY},
+    {KEY("cell", CELL, cell), .when = HD_KEY_RARE, .of = CELLS},
+    {KEY("context", CHOICE, recurrent.context), HD_KEY_NAMES(hd_context_names), .of = CELLS},
+    {KEY("score", CHOICE, recurrent.score), HD_KEY_NAMES(hd_scoring_names), .of = CELLS},
+    {KEY("attention", CHOICE, recurrent.locality), HD_KEY_NAMES(hd_locality_names), .of = CELLS},
+    {KEY("query", CHOICE, recurrent.query), HD_KEY_NAMES(hd_query_names), .of = CELLS},
+    {KEY("begin", CHOICE, recurrent.begin), HD_KEY_NAMES(hd_beginning_names), .of = CELLS},
+    {KEY("read", CHOICE, recurrent.read), HD_KEY_NAMES(hd_reading_names), .of = CELLS},
+    {KEY("window", WHOLE, recurrent.window), .least = 0, .most = MOST_SIZE, .of = CELLS},
+    {KEY("attention_heads", WHOLE, recurrent.heads), .least = 0, .most = MOST_SIZE, .of = CELLS},
+    {KEY("project", FLAG, recurrent.project), .of = CELLS},
+    {KEY("feed_context", FLAG, recurrent.feed_context), .of = CELLS},
+    {KEY("skips", FLAG, recurrent.skips), .of = CELLS},
+    {KEY("no_feedback", FLAG, recurrent.no_feedback), .of = CELLS},
+    {KEY("relu", FLAG, recurrent.relu), .of = CELLS},
+    {KEY("gate", FLAG, recurrent.gate), .when = HD_KEY_RARE, .of = CELLS},
     {KEY("reverse_source", FLAG, reverse_source), .of = STAGED},
     {KEY("activation", UNARY, stack.act)},
     {KEY("eps", REAL, stack.eps), .most = 1},
@@ -70,7 +77,7 @@ static const hd_key keys[] = {
  */
 static const char transformer[] = "transformer", encdec[] = "encoder-decoder", t5[] = "t5",
                   captioner[] = "captioner", vision[] = "vision-encoder-decoder",
-                  ENCODER[] = "picture_encoder";
+                  transcriber[] = "transcriber", ENCODER[] = "picture_encoder", FRONT[] = "sound_front";
 
 static bool plain(const hd_stages *s)
 {
@@ -81,6 +88,7 @@ const char *hd_encdec_kind(const hd_encdec_opt *o)
 {
     if (o->names == &hd_encdec_t5) return t5;
     if (o->pictures) return o->names == &hd_encdec_vision ? vision : captioner;
+    if (o->sounds) return transcriber;
     return plain(&o->encoder) && plain(&o->decoder) ? transformer : encdec;
 }
 
@@ -92,6 +100,7 @@ const char *hd_encdec_vocab_key(const hd_encdec_opt *o, int side)
 static unsigned having(const char *kind)
 {
     if (kind == captioner || kind == vision) return PICTURES;
+    if (kind == transcriber) return SOUNDS;
     return kind == t5 ? T5 : kind == encdec ? STAGED : PLAIN;
 }
 
@@ -105,9 +114,12 @@ void hd_encdec_config_write(hd_text *to, const hd_encdec_opt *o)
     const char *kind = hd_encdec_kind(&m);
     hd_text_print(to, ",\n \"model\": \"%s\"", kind);
     hd_keys_write(to, keys, having(kind), &m);
-    if (!m.pictures) return;
-    hd_text_print(to, ",\n \"%s\": {\"format\": 1", ENCODER);
-    hd_image_encoder_write(to, &m.image);
+    if (hd_encdec_reads_tokens(&m)) return;
+    hd_text_print(to, ",\n \"%s\": {\"format\": 1", m.pictures ? ENCODER : FRONT);
+    if (m.pictures)
+        hd_image_encoder_write(to, &m.image);
+    else
+        hd_sound_encoder_write(to, &m.sound);
     hd_text_put(to, "}");
 }
 
@@ -125,9 +137,16 @@ static void read_image(hd_model_config *c, hd_encdec_opt *o)
     hd_model_config_leave(c, &inside);
 }
 
+static void read_sound(hd_model_config *c, hd_encdec_opt *o)
+{
+    hd_model_config inside = hd_model_config_inside(c, FRONT);
+    hd_sound_encoder_read(&inside, &o->sound);
+    hd_model_config_leave(c, &inside);
+}
+
 static const char *kind_named(const char *model)
 {
-    static const char *const kinds[] = {transformer, encdec, t5, captioner, vision};
+    static const char *const kinds[] = {transformer, encdec, t5, captioner, vision, transcriber};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(model, kinds[i])) return kinds[i];
     return transformer;
@@ -142,11 +161,13 @@ void hd_encdec_config_read(hd_model_config *c, hd_encdec_opt *o)
     if (strcmp(model, kind))
         hd_model_config_refuse(c, "\"model\" is \"%.40s\", not \"%s\", \"%s\" or \"%s\"", model, transformer,
                                encdec, t5);
-    if (kind == encdec || kind == captioner) o->cell = HD_tanh;
+    if (kind == encdec || kind == captioner || kind == transcriber) o->cell = HD_tanh;
     hd_keys_read(c, keys, having(kind), o);
     o->pictures = kind == captioner || kind == vision;
     if (kind == vision) o->names = &hd_encdec_vision;
     if (o->pictures) read_image(c, o);
+    o->sounds = kind == transcriber;
+    if (o->sounds) read_sound(c, o);
     if (kind == t5) o->target_vocab = o->source_vocab;
     if (o->encoder_layers > MOST_LAYERS || o->decoder_layers > MOST_LAYERS)
         hd_model_config_refuse(c, "more than %d layers", MOST_LAYERS);
@@ -160,7 +181,8 @@ static void tell_stages(hd_details *to, const hd_encdec_opt *o)
     if (o->pictures) {
         hd_image_encoder_describe(&o->image, to);
         hd_details_text(to, "decoder", hd_stages_text(&o->decoder, text));
-    } else if (hd_encdec_kind(o) == encdec) {
+    } else if (hd_encdec_kind(o) == encdec || o->sounds) {
+        if (o->sounds) hd_sound_encoder_describe(&o->sound, to);
         hd_details_text(to, "encoder", hd_stages_text(&o->encoder, text));
         hd_details_text(to, "decoder", hd_stages_text(&o->decoder, text));
     } else {

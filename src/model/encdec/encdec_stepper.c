@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "model/stepper_parts.h"
+#include "nn/frames.h"
 #include "nn/pixels.h"
 
 static hd_tensor *decode(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg,
@@ -35,16 +36,36 @@ static hd_encoded read_pictures(hd_run *r, const hd_stepping *s, const hd_arriva
     return hd_encdec_encode(r, m, &(hd_items){.pixels = &pixels});
 }
 
+/* The same of sound. */
+static hd_encoded read_sounds(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
+{
+    const hd_frames_host *all = s->sounds;
+    size_t first = (size_t)a->ids[0], from = 0;
+    hd_frames frames;
+    for (size_t i = 0; i < first; i++) from += (size_t)all->frames[i];
+    const hd_frames_host part = {.value = all->value + from * all->bins,
+                                 .frames = all->frames + first,
+                                 .items = a->items,
+                                 .bins = all->bins};
+    if (!hd_frames_send(r, &frames, &part)) return (hd_encoded){0};
+    return hd_encdec_encode(r, s->model, &(hd_items){.frames = &frames});
+}
+
+static hd_encoded read_tokens(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
+{
+    return hd_encdec_encode(
+        r, s->model,
+        &(hd_items){.seg = hd_seg_of(r, a->len, a->items, NULL), .ids = hd_ints(r, a->ids, a->rows)});
+}
+
 /* Encoder rows live in step memory, which is why they are made in the step that puts them into the cache. */
 static hd_tensor *read(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
 {
     int32_t *start = hd_host_take(r, (a->items + 1) * sizeof *start);
     for (size_t i = 0; start && i < a->items; i++) start[i] = s->start;
-    hd_encoded memory = s->pictures
-                            ? read_pictures(r, s, a)
-                            : hd_encdec_encode(r, s->model,
-                                               &(hd_items){.seg = hd_seg_of(r, a->len, a->items, NULL),
-                                                           .ids = hd_ints(r, a->ids, a->rows)});
+    hd_encoded memory = s->pictures ? read_pictures(r, s, a)
+                        : s->sounds ? read_sounds(r, s, a)
+                                    : read_tokens(r, s, a);
     return decode(r, s, start ? hd_ints(r, start, a->items) : NULL, hd_single_rows(r, a->items), memory);
 }
 
@@ -95,8 +116,8 @@ static hd_status pick_looking(hd_run *r, void *context, const int32_t *parent, s
     return st ? st : hd_stepping_pick(r, s, of, n);
 }
 
-static hd_status open_stepper(hd_stepper *out, const hd_encdec *m, const hd_stepping_ask *q,
-                              const hd_image_batch *pictures, int32_t start, hd_err *err)
+static hd_status open_stepper(hd_stepper *out, const hd_encdec *m, const hd_stepping_ask *q, int32_t start,
+                              hd_stepping **opened, hd_err *err)
 {
     const hd_encdec_opt *o = &m->opt;
     bool recurs = hd_encdec_recurs(m);
@@ -107,7 +128,7 @@ static hd_status open_stepper(hd_stepper *out, const hd_encdec *m, const hd_step
     hd_status st = hd_stepping_new(&s, m, q, err);
     if (!st) st = hd_encdec_cache(&s->cache, m, 0, err);
     if (st) return hd_stepping_free(s), st;
-    s->serial = m->params.serial, s->positions = o->positions, s->start = start, s->pictures = pictures;
+    s->serial = m->params.serial, s->positions = o->positions, s->start = start;
     s->read = read, s->forward = forward;
     s->sends = recurs && o->recurrent.score == HD_SCORING_mlp;
     for (size_t i = 0; i < q->items; i++) s->room[i] = (int32_t)o->positions;
@@ -115,6 +136,7 @@ static hd_status open_stepper(hd_stepper *out, const hd_encdec *m, const hd_step
     if (recurs) out->step = step_looking;
     /* keys and values of blocks would be copied twice, which costs more than asking again */
     if (recurs && !m->stacks && hd_recurrent_decoder_shares(&m->cells)) out->pick = pick_looking;
+    if (opened) *opened = s;
     return HD_OK;
 }
 
@@ -123,21 +145,45 @@ hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *
 {
     const hd_encdec_opt *o = &m->opt;
     const hd_stepping_ask q = {"source", ids, len, items, o->source_vocab, o->positions};
-    if (o->pictures) return hd_err_set(err, HD_EARG, "the model reads pictures, not tokens");
-    return open_stepper(out, m, &q, NULL, start, err);
+    if (!hd_encdec_reads_tokens(o))
+        return hd_err_set(err, HD_EARG, "the model reads %s, not tokens", o->pictures ? "pictures" : "sound");
+    return open_stepper(out, m, &q, start, NULL, err);
+}
+
+/* Items that are no tokens: each is one, its number. */
+static hd_status open_numbered(hd_stepper *out, const hd_encdec *m, const char *what, size_t n, int32_t start,
+                               hd_stepping **opened, hd_err *err)
+{
+    int32_t *ids = hd_mem_array(2 * n + 1, sizeof *ids), *len = ids + n;
+    if (!ids) return hd_err_nomem(err, 2 * n * sizeof *ids);
+    for (size_t i = 0; i < n; i++) ids[i] = (int32_t)i, len[i] = 1;
+    const hd_stepping_ask q = {what, ids, len, n, n, 1};
+    hd_status s = open_stepper(out, m, &q, start, opened, err);
+    hd_mem_free(ids);
+    return s;
 }
 
 hd_status hd_encdec_picture_stepper(hd_stepper *out, const hd_encdec *m, const hd_image_batch *pictures,
                                     int32_t start, hd_err *err)
 {
-    size_t n = pictures->items;
-    int32_t *ids = hd_mem_array(2 * n + 1, sizeof *ids), *len = ids + n;
-    if (!m->opt.pictures)
-        return hd_mem_free(ids), hd_err_set(err, HD_EARG, "the model reads tokens, not pictures");
-    if (!ids) return hd_err_nomem(err, 2 * n * sizeof *ids);
-    for (size_t i = 0; i < n; i++) ids[i] = (int32_t)i, len[i] = 1;
-    const hd_stepping_ask q = {"picture", ids, len, n, n, 1};
-    hd_status s = open_stepper(out, m, &q, pictures, start, err);
-    hd_mem_free(ids);
+    hd_stepping *opened = NULL;
+    if (!m->opt.pictures) return hd_err_set(err, HD_EARG, "the model does not read pictures");
+    hd_status s = open_numbered(out, m, "picture", pictures->items, start, &opened, err);
+    if (!s) opened->pictures = pictures;
+    return s;
+}
+
+hd_status hd_encdec_sound_stepper(hd_stepper *out, const hd_encdec *m, const hd_frames_host *sounds,
+                                  int32_t start, hd_err *err)
+{
+    hd_stepping *opened = NULL;
+    size_t most = hd_sound_encoder_frames(&m->opt.sound);
+    if (!m->opt.sounds) return hd_err_set(err, HD_EARG, "the model does not read sound");
+    for (size_t i = 0; i < sounds->items; i++)
+        if (sounds->frames[i] < 1 || (size_t)sounds->frames[i] > most)
+            return hd_err_set(err, HD_EARG, "sound %zu has %d frames: the model reads 1 to %zu", i,
+                              sounds->frames[i], most);
+    hd_status s = open_numbered(out, m, "sound", sounds->items, start, &opened, err);
+    if (!s) opened->sounds = sounds;
     return s;
 }

@@ -39,7 +39,7 @@ static hd_dense dense(hd_params *p, const char *name, const char *what, int laye
 static const hd_recurrent *last_cells(const hd_encoder *e)
 {
     for (int i = e->stages - 1; i >= 0; i--)
-        if (hd_stage_recurs(&e->stage[i].is)) return &e->stage[i].cells;
+        if (e->stage[i].cells.layers) return &e->stage[i].cells;
     return NULL;
 }
 

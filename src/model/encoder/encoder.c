@@ -112,10 +112,13 @@ static hd_status make_stage(hd_encoder *e, int i, hd_params *p, const hd_encoder
     hd_encoder_stage *s = &e->stage[i];
     char name[128];
     snprintf(name, sizeof name, i ? "%s.%d" : "%s", o->name, i);
-    *s = (hd_encoder_stage){
-        .is = o->stages.at[i], .type = hd_stage_types[o->stages.at[i].kind], .in = e->out, .out = e->out};
+    *s = (hd_encoder_stage){.is = o->stages.at[i],
+                            .type = hd_stage_types[o->stages.at[i].kind],
+                            .in = e->out,
+                            .out = e->out,
+                            .reduction = 1};
     hd_status st = s->type->make ? s->type->make(s, p, o, name, err) : HD_OK;
-    e->out = s->out;
+    e->out = s->out, e->reduction *= s->reduction;
     return st;
 }
 
@@ -123,8 +126,10 @@ hd_status hd_encoder_make(hd_encoder *out, hd_params *p, const hd_encoder_opt *o
                           hd_err *err)
 {
     hd_status s = HD_OK;
-    *out = (hd_encoder){
-        .front = front, .source_dropout = opt->source_dropout, .out = opt->in ? opt->in : opt->stack.width};
+    *out = (hd_encoder){.front = front,
+                        .source_dropout = opt->source_dropout,
+                        .out = opt->in ? opt->in : opt->stack.width,
+                        .reduction = 1};
     while (!s && out->stages < opt->stages.count) s = make_stage(out, out->stages++, p, opt, err);
     return s;
 }
@@ -195,6 +200,7 @@ double hd_encoder_flops(const hd_encoder *e, double items, double length)
         const hd_encoder_stage *s = &e->stage[i];
         if (s->fit.w) sum += 2 * items * length * (double)hd_count_of(&s->fit.w->t);
         if (s->type->flops) sum += s->type->flops(s, items, length);
+        length /= s->reduction;
     }
     return sum;
 }

@@ -1,4 +1,5 @@
-/* Encoders: rows of a front through stages of layers, one row out for each row in. */
+/* Encoders: rows of a front through stages of layers, one row out for each row in, or fewer where stages
+   reduce them. */
 #ifndef HD_MODEL_ENCODER_ENCODER_H
 #define HD_MODEL_ENCODER_ENCODER_H
 
@@ -15,6 +16,7 @@ typedef struct hd_encoder_opt {
     size_t in;     /* columns of token vectors where a recurrent stage comes first; 0: the stack's width */
     hd_unary cell; /* of rnn stages; HD_IDENTITY: tanh */
     bool reverse;  /* recurrent layers of one direction read from the last token to the first */
+    bool reduces;  /* stages may give fewer rows than they read */
     float source_dropout; /* of whole token vectors */
     const char *name;     /* "model.encoder" */
 } hd_encoder_opt;
@@ -23,6 +25,7 @@ typedef struct hd_encoder_stage {
     hd_stage is;
     const struct hd_stage_type *type;
     size_t in, out; /* columns of the rows that it reads and gives */
+    int reduction;  /* rows that become one */
     hd_dense fit;   /* to the width that follows; w NULL: it fits */
     hd_stack stack;
     hd_recurrent cells;
@@ -34,7 +37,8 @@ typedef struct hd_encoder {
     float source_dropout;
     hd_encoder_stage stage[HD_STAGES];
     int stages;
-    size_t out; /* columns of its rows */
+    size_t out;    /* columns of its rows */
+    int reduction; /* rows of the front that become one */
 } hd_encoder;
 
 /* The rows, and the states that the last recurrent stage ended with: `layers * directions` of them, those of
