@@ -37,7 +37,7 @@ static void check_written(hd_run *r, const hd_model_folder *f, const hd_image_ba
 {
     for (int i = 0; i < 2; i++) {
         hd_err err = {0};
-        hd_captioned found;
+        hd_written_all found;
         int32_t ids[32], count = next_ids(&e, ids);
         hd_caption_opt o = {.search = {.kind = i ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY,
                                        .beam = 4,
@@ -46,7 +46,7 @@ static void check_written(hd_run *r, const hd_model_folder *f, const hd_image_ba
         if (hd_caption_of(&found, r, f, picture, &o, &err)) fail_msg("%s", err.text);
         assert_int_equal(found.of[0][0].length, count);
         assert_memory_equal(found.of[0][0].ids, ids, (size_t)count * sizeof *ids);
-        hd_captioned_release(&found);
+        hd_written_release(&found);
     }
 }
 

@@ -1,8 +1,6 @@
 /* Captions of pictures. */
 #include "task/caption/caption.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "model/encdec/encdec.h"
 
@@ -67,45 +65,6 @@ void hd_caption_pictures_release(hd_caption_pictures *p)
 
 /* -- captions -- */
 
-static hd_status put_caption(hd_captioned *to, hd_caption *c, const hd_guess *g, const hd_tokenizer *t,
-                             hd_err *err)
-{
-    hd_text text = {0};
-    int32_t *ids = hd_arena_array(&to->memory, g->length + 1, sizeof *ids, err);
-    hd_real *logp = ids ? hd_arena_array(&to->memory, g->length + 1, sizeof *logp, err) : NULL;
-    if (!logp) return HD_ENOMEM;
-    if (g->length) memcpy(ids, g->ids, g->length * sizeof *ids);
-    if (g->length) memcpy(logp, g->logp, g->length * sizeof *logp);
-    hd_status s = hd_tokenizer_decode(t, g->ids, g->length, &text, err);
-    if (!s) s = hd_text_status(&text, err);
-    char *copy = s ? NULL : hd_arena_array(&to->memory, text.size + 1, 1, err);
-    if (!s && !copy) s = HD_ENOMEM;
-    if (copy && text.size) memcpy(copy, text.data, text.size);
-    if (copy) copy[text.size] = 0;
-    hd_text_release(&text);
-    *c = (hd_caption){.text = copy,
-                      .ids = ids,
-                      .logp = logp,
-                      .length = g->length,
-                      .sum = g->sum,
-                      .score = g->score,
-                      .finished = g->finished};
-    return s;
-}
-
-static hd_status put_all(hd_captioned *to, const hd_found *found, const hd_tokenizer *t, hd_err *err)
-{
-    hd_status s = HD_OK;
-    for (size_t i = 0; !s && i < to->count; i++) {
-        size_t n = hd_found_count(found, i);
-        to->of[i] = hd_arena_array(&to->memory, n + 1, sizeof **to->of, err);
-        if (!to->of[i]) return HD_ENOMEM;
-        for (; !s && to->found[i] < n; to->found[i] += !s)
-            s = put_caption(to, &to->of[i][to->found[i]], hd_found_at(found, i) + to->found[i], t, err);
-    }
-    return s;
-}
-
 static hd_status search_all(hd_found **out, hd_run *r, const hd_model_folder *f,
                             const hd_image_batch *pictures, const hd_caption_opt *opt, hd_err *err)
 {
@@ -128,28 +87,19 @@ static hd_status search_all(hd_found **out, hd_run *r, const hd_model_folder *f,
     return s;
 }
 
-hd_status hd_caption_of(hd_captioned *out, hd_run *r, const hd_model_folder *f,
+hd_status hd_caption_of(hd_written_all *out, hd_run *r, const hd_model_folder *f,
                         const hd_image_batch *pictures, const hd_caption_opt *opt, hd_err *err)
 {
-    hd_captioned c = {.count = pictures->items};
+    hd_written_all w;
     hd_found *found = NULL;
-    hd_arena_init(&c.memory, hd_allocator_host, 1 << 16);
-    c.of = hd_arena_array(&c.memory, c.count + 1, sizeof *c.of, err);
-    c.found = c.of ? hd_arena_array(&c.memory, c.count + 1, sizeof *c.found, err) : NULL;
-    hd_status s = c.found ? HD_OK : HD_ENOMEM;
-    if (!s) memset(c.found, 0, (c.count + 1) * sizeof *c.found);
-    if (!s && c.count) s = search_all(&found, r, f, pictures, opt, err);
-    if (!s && c.count) s = put_all(&c, found, f->tokenizer[1], err);
+    hd_status s = hd_written_init(&w, pictures->items, err);
+    if (s) return s;
+    if (w.count) s = search_all(&found, r, f, pictures, opt, err);
+    if (!s && w.count) s = hd_written_take(&w, found, f->tokenizer[1], err);
     hd_found_free(found);
     if (s)
-        hd_captioned_release(&c);
+        hd_written_release(&w);
     else
-        *out = c;
+        *out = w;
     return s;
-}
-
-void hd_captioned_release(hd_captioned *c)
-{
-    if (c->memory.chunks) hd_arena_release(&c->memory);
-    *c = (hd_captioned){0};
 }

@@ -4,8 +4,8 @@
 #define HD_TASK_CAPTION_CAPTION_H
 
 #include "data/image/loader.h"
-#include "decode/search.h"
 #include "task/model_folder.h"
+#include "task/written.h"
 
 typedef struct hd_caption_opt {
     hd_search_opt search; /* end, banned and key are filled in */
@@ -15,26 +15,9 @@ typedef struct hd_caption_opt {
 
 enum { HD_CAPTION_BATCH = 256, HD_CAPTION_LONGEST = 50 }; /* tokens where nothing is said */
 
-typedef struct hd_caption {
-    const char *text;
-    const int32_t *ids; /* end token included, where it has one */
-    const hd_real *logp;
-    size_t length;
-    double sum, score; /* as of hd_guess */
-    bool finished;
-} hd_caption;
-
-typedef struct hd_captioned {
-    hd_caption **of; /* [count], in the order of the pictures: best first */
-    size_t *found;   /* [count] how many */
-    size_t count;
-    hd_arena memory; /* of everything above */
-} hd_captioned;
-
 /* The pictures are as the model reads them (hd_caption_pictures). */
-hd_status hd_caption_of(hd_captioned *out, hd_run *r, const hd_model_folder *f,
+hd_status hd_caption_of(hd_written_all *out, hd_run *r, const hd_model_folder *f,
                         const hd_image_batch *pictures, const hd_caption_opt *opt, hd_err *err);
-void hd_captioned_release(hd_captioned *c); /* accepts {0} */
 
 /* -- pictures for it, prepared one behind the other -- */
 

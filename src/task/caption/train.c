@@ -171,7 +171,7 @@ static hd_status valid_loss(hd_run *r, captioning *t, double *out, hd_err *err)
 /* Greedy captions of the pictures of a batch against all of theirs. */
 static hd_status score_batch(hd_run *r, captioning *t, hd_metric *cider, const hd_image_batch *b, hd_err *err)
 {
-    hd_captioned found = {0};
+    hd_written_all found = {0};
     hd_line refs[HD_METRIC_REFS];
     const hd_caption_opt o = {.search = {.kind = HD_SEARCH_GREEDY}};
     hd_status st = hd_caption_of(&found, r, &t->folder, b, &o, err);
@@ -183,7 +183,7 @@ static hd_status score_batch(hd_run *r, captioning *t, hd_metric *cider, const h
         st = hd_metric_set_refs(cider, (int)n, err);
         if (!st) st = hd_metric_add(cider, (hd_line){text, strlen(text)}, refs, err);
     }
-    hd_captioned_release(&found);
+    hd_written_release(&found);
     return st;
 }
 

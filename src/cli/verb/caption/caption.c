@@ -74,7 +74,7 @@ typedef struct call {
 
 /* -- a chunk -- */
 
-static hd_status write_chunk(call *c, const hd_captioned *found, hd_err *err)
+static hd_status write_chunk(call *c, const hd_written_all *found, hd_err *err)
 {
     hd_text out = {0};
     size_t next = 0;
@@ -87,7 +87,7 @@ static hd_status write_chunk(call *c, const hd_captioned *found, hd_err *err)
     return hd_command_put_text(&c->command, &out, true, err);
 }
 
-static hd_status look(call *c, const hd_captioned *found, hd_err *err)
+static hd_status look(call *c, const hd_written_all *found, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t i = 0, next = 0; !s && i < c->count; i++) {
@@ -101,13 +101,13 @@ static hd_status look(call *c, const hd_captioned *found, hd_err *err)
 
 static hd_status answer(call *c, hd_err *err)
 {
-    hd_captioned found = {0};
+    hd_written_all found = {0};
     c->opt.first = c->number - c->count;
     hd_status s =
         hd_caption_of(&found, &c->command.machine.run, &c->command.model, &c->pictures.batch, &c->opt, err);
     if (!s) s = write_chunk(c, &found, err);
     if (!s && c->looks.wanted) s = look(c, &found, err);
-    hd_captioned_release(&found);
+    hd_written_release(&found);
     hd_caption_pictures_clear(&c->pictures);
     for (size_t i = 0; i < c->count; i++) hd_image_release(&c->image[i]);
     c->count = 0;

@@ -17,6 +17,6 @@ typedef struct hd_caption_options {
 /* Appends the captions of a picture, `count` of them, as lines of text or one of JSON. why: NULL, or why
    there are none. */
 void hd_caption_write(hd_text *to, const hd_caption_options *o, const hd_tokenizer *t, const char *name,
-                      const hd_caption *caption, size_t count, const char *why);
+                      const hd_written *caption, size_t count, const char *why);
 
 #endif

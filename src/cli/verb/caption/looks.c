@@ -33,7 +33,7 @@ static bool find(const hd_caption_looks *l, const char *name, size_t *at)
 }
 
 static hd_status measure(hd_caption_looks *l, hd_command *c, const char *name, const hd_image *im,
-                         const hd_caption *caption, hd_err *err)
+                         const hd_written *caption, hd_err *err)
 {
     hd_attention_maps maps;
     size_t at = 0;
@@ -55,7 +55,7 @@ static hd_status measure(hd_caption_looks *l, hd_command *c, const char *name, c
 }
 
 hd_status hd_caption_look(hd_caption_looks *l, hd_command *c, const char *name, const hd_image *im,
-                          const hd_caption *caption, hd_err *err)
+                          const hd_written *caption, hd_err *err)
 {
     const hd_attended_picture t = {.image = im,
                                    .name = name,

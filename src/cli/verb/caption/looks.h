@@ -15,7 +15,7 @@ typedef struct hd_caption_looks {
 hd_status hd_caption_looks_open(hd_caption_looks *l, hd_command *c, const hd_caption_options *o, hd_err *err);
 /* A picture as decoded and its best caption. */
 hd_status hd_caption_look(hd_caption_looks *l, hd_command *c, const char *name, const hd_image *im,
-                          const hd_caption *caption, hd_err *err);
+                          const hd_written *caption, hd_err *err);
 void hd_caption_looks_say(const hd_caption_looks *l, hd_command *c); /* what --boxes measured */
 void hd_caption_looks_release(hd_caption_looks *l);                  /* accepts {0} */
 

@@ -1,7 +1,7 @@
 /* What `heed caption` writes of a picture. */
 #include "cli/verb/caption/caption.h"
 
-static void put_caption(hd_text *to, const hd_tokenizer *t, const hd_caption *c)
+static void put_caption(hd_text *to, const hd_tokenizer *t, const hd_written *c)
 {
     hd_member_begin(to, NULL, '{');
     hd_member_text(to, "text", c->text);
@@ -17,7 +17,7 @@ static void put_caption(hd_text *to, const hd_tokenizer *t, const hd_caption *c)
     hd_member_end(to, '}');
 }
 
-static void put_object(hd_text *to, const hd_tokenizer *t, const char *name, const hd_caption *caption,
+static void put_object(hd_text *to, const hd_tokenizer *t, const char *name, const hd_written *caption,
                        size_t count, const char *why)
 {
     hd_member_begin(to, NULL, '{');
@@ -37,7 +37,7 @@ static void put_line(hd_text *to, const char *text)
 }
 
 void hd_caption_write(hd_text *to, const hd_caption_options *o, const hd_tokenizer *t, const char *name,
-                      const hd_caption *caption, size_t count, const char *why)
+                      const hd_written *caption, size_t count, const char *why)
 {
     if (o->usual.json) {
         put_object(to, t, name, caption, count, why);
