@@ -54,9 +54,11 @@ static void look(hd_loop *l, hd_tensor *logp)
 static void prune(hd_loop *l, hd_loop_item *q, size_t first)
 {
     if (q->kept_count < l->keep || !q->kept[l->keep - 1].finished) return;
+    const hd_length *length = &l->opt->length;
     double worst = q->kept[l->keep - 1].score;
+    double bonus = hd_length_bonus(length, length->bonus > 0 ? q->limit : l->length + 1);
     while (l->coming.count > first &&
-           hd_length_bound(l->coming.at[l->coming.count - 1].sum, l->next, q->longest) <= worst)
+           hd_length_bound(l->coming.at[l->coming.count - 1].sum, l->next, q->longest) + bonus <= worst)
         l->coming.count--;
 }
 
@@ -92,14 +94,14 @@ static void go_on_in_place(hd_loop *l, hd_loop_item *q, choice *c)
         choice *b = best_of(c, q->count);
         const hd_end *e = old < q->kept_count && q->kept[old].finished ? &q->kept[old] : NULL;
         if (!b && !e) break;
-        if (e && (!b || e->score >= b->sum / l->divisor)) {
+        if (e && (!b || e->score >= hd_loop_score(l, b->sum))) {
             place[n].end = *e, old++;
             continue;
         }
         hd_live h = hd_loop_add(l, hd_loop_at(l, b->row), l->ids[b->at], l->logp[b->at]);
         place[n].live = h;
         place[n].end =
-            (hd_end){h.link, 0, l->length, h.sum, h.sum / l->divisor, l->ids[b->at] == l->opt->end};
+            (hd_end){h.link, 0, l->length, h.sum, hd_loop_score(l, h.sum), l->ids[b->at] == l->opt->end};
         b->at++;
         settle(l, b);
     }

@@ -15,3 +15,9 @@ double hd_length_divisor(const hd_length *l, size_t length)
     if (l->kind == HD_LENGTH_AVERAGE) return (double)length;
     return pow((5 + (double)length) / 6, l->alpha);
 }
+
+/* Rounded here, once: a compiler would fuse it with the sum in some places and not in others. */
+double hd_length_bonus(const hd_length *l, size_t length)
+{
+    return l->bonus * (double)length;
+}

@@ -37,9 +37,8 @@ void hd_loop_keep(hd_loop *l, hd_loop_item *q, hd_end e)
 void hd_loop_stuck(hd_loop *l, hd_loop_item *q, hd_live h)
 {
     size_t length = l->length - 1;
-    hd_loop_keep(
-        l, q,
-        (hd_end){h.link, h.sample, length, h.sum, h.sum / hd_length_divisor(&l->opt->length, length), false});
+    double score = hd_length_score(&l->opt->length, h.sum, length);
+    hd_loop_keep(l, q, (hd_end){h.link, h.sample, length, h.sum, score, false});
 }
 
 void hd_loop_top(hd_loop *l, hd_tensor *logp, size_t k)

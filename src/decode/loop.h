@@ -59,6 +59,7 @@ typedef struct hd_loop {
     /* of the sentence that advances */
     size_t length;
     double divisor, next; /* of scores at this length and at one token more */
+    double bonus;         /* of scores at this length */
     bool early;           /* min_length is not reached: the end token is banned, too */
 
     /* of the scores at hand: those of a step, or of the sentences that joined */
@@ -105,6 +106,12 @@ static inline hd_live hd_loop_at(const hd_loop *l, size_t row)
     return (hd_live){h->link, (int32_t)(l->seat + row), h->sample, h->sum};
 }
 
+/* The score of a hypothesis that ends with the token of this step. */
+static inline double hd_loop_score(const hd_loop *l, double sum)
+{
+    return sum / l->divisor + l->bonus;
+}
+
 /* Keeps an end if it is among the best, finished ones first; of equal ones the earlier. */
 void hd_loop_keep(hd_loop *l, hd_loop_item *q, hd_end e);
 /* Room for one more link and one more live hypothesis. */
@@ -135,7 +142,7 @@ static inline void hd_loop_go(hd_loop *l, hd_loop_item *q, hd_live h, int32_t to
         return;
     }
     q->finished += finished;
-    hd_loop_keep(l, q, (hd_end){h.link, h.sample, l->length, h.sum, h.sum / l->divisor, finished});
+    hd_loop_keep(l, q, (hd_end){h.link, h.sample, l->length, h.sum, hd_loop_score(l, h.sum), finished});
 }
 /* No token can follow h: it is kept as it is. */
 void hd_loop_stuck(hd_loop *l, hd_loop_item *q, hd_live h);

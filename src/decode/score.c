@@ -97,7 +97,7 @@ hd_status hd_found_score(hd_found *f, hd_run *r, const hd_stepper *s, const hd_l
     hd_mem_free(c.at);
     for (size_t k = 0; k < n; k++) {
         hd_guess *g = &f->guess[k];
-        g->score = g->sum / hd_length_divisor(length, g->length);
+        g->score = hd_length_score(length, g->sum, g->length);
     }
     return st;
 }

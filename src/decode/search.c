@@ -36,6 +36,8 @@ static hd_status check(const hd_stepper *s, const hd_search_opt *o, hd_err *err)
     if (!(o->max_ratio >= 0) || !isfinite(o->max_ratio) || (o->max_ratio > 0 && !s->source))
         return hd_err_set(err, HD_EARG, "search: a limit of %g times the source's length", o->max_ratio);
     if (!isfinite(o->length.alpha)) return hd_err_set(err, HD_EARG, "search: alpha is %g", o->length.alpha);
+    if (!isfinite(o->length.bonus))
+        return hd_err_set(err, HD_EARG, "search: a bonus of %g for each token", o->length.bonus);
     if (o->kind == HD_SEARCH_BEAM && (o->beam < 1 || o->beam > INT32_MAX / 4))
         return hd_err_set(err, HD_EARG, "search: a beam of %zu", o->beam);
     if (o->kind == HD_SEARCH_GREEDY && o->best > 1)
@@ -140,7 +142,7 @@ static void advance_sentence(hd_loop *l, hd_loop_item *q, const hd_method *m)
 {
     const hd_length *length = &l->opt->length;
     l->length = q->length, l->early = q->length < l->opt->min_length;
-    l->divisor = hd_length_divisor(length, q->length);
+    l->divisor = hd_length_divisor(length, q->length), l->bonus = hd_length_bonus(length, q->length);
     l->next = hd_length_divisor(length, q->length + 1);
     m->advance(l, q);
 }
@@ -154,6 +156,7 @@ static void advance(hd_loop *l, const hd_method *m, const hd_real *forced)
         hd_loop_item *q = &l->sentence[index];
         if (hd_loop_forced(q)) {
             l->length = q->length, l->divisor = hd_length_divisor(&l->opt->length, q->length);
+            l->bonus = hd_length_bonus(&l->opt->length, q->length);
             hd_loop_go(l, q, hd_loop_at(l, q->first), q->prefix[q->length - 1], *forced++);
         } else {
             advance_sentence(l, q, m);

@@ -100,7 +100,7 @@ static void results_are_those_of_the_functions_behind_it(void **state)
     o[1].beam = 1, in[1].search.kind = HD_SEARCH_GREEDY;
     o[2].beam = 3, o[2].n_best = 3, o[2].length_penalty = HEED_LENGTH_GNMT, o[2].alpha = 1.5;
     o[2].stop = HEED_STOP_FULL, o[2].min_length = 4, o[2].max_length = 7;
-    in[2].search.beam = in[2].search.best = 3, in[2].search.length = (hd_length){HD_LENGTH_GNMT, 1.5};
+    in[2].search.beam = in[2].search.best = 3, in[2].search.length = (hd_length){HD_LENGTH_GNMT, 1.5, 0};
     in[2].search.stop = HD_STOP_FULL, in[2].search.min_length = 4;
     in[2].search.max_length = 7, in[2].search.max_ratio = 0;
     o[3].search = HEED_SEARCH_SAMPLE, o[3].n_best = 7, o[3].temperature = 0.7, o[3].top_k = 6;

@@ -191,7 +191,7 @@ CHECK_UNUSED static void assert_sound(const hd_found *f, const hd_search_opt *o)
             if (t + 1 < g->length || !g->finished) assert_true(g->ids[t] != o->end);
         }
         assert_true(g->sum == sum);
-        assert_true(g->score == sum / hd_length_divisor(&o->length, g->length));
+        assert_true(g->score == hd_length_score(&o->length, sum, g->length));
         if (g->finished) assert_int_equal(g->ids[g->length - 1], o->end);
     }
 }

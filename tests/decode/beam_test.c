@@ -11,7 +11,9 @@ static double uniform(hd_rng *rng, double from, double to)
 
 static hd_length any_length(hd_rng *rng)
 {
-    return (hd_length){(hd_length_kind)hd_rng_below(rng, HD_LENGTHS), uniform(rng, -0.5, 1.5)};
+    hd_length l = {(hd_length_kind)hd_rng_below(rng, HD_LENGTHS), uniform(rng, -0.5, 1.5), 0};
+    if (hd_rng_below(rng, 3) == 0) l.bonus = uniform(rng, -1, 1);
+    return l;
 }
 
 static babble any_model(hd_rng *rng, size_t vocab)
@@ -54,7 +56,7 @@ static void write_down(truth *t, double sum, size_t length, bool finished)
     hd_guess *g = &t->all[t->count++];
     *g = (hd_guess){.length = length,
                     .sum = sum,
-                    .score = sum / hd_length_divisor(&t->o->length, length),
+                    .score = hd_length_score(&t->o->length, sum, length),
                     .finished = finished};
     g->ids = malloc((length + 1) * sizeof *g->ids);
     memcpy(g->ids, t->ids, length * sizeof *g->ids);
@@ -202,7 +204,7 @@ static size_t continuations(const babble *b, const hd_search_opt *o, int32_t key
             path p = live[i];
             p.ids[p.length++] = v, p.sum += (double)row[v], p.order = count;
             p.history = babble_hash(p.history, v), p.finished = v == END;
-            p.score = p.sum / hd_length_divisor(&o->length, p.length);
+            p.score = hd_length_score(&o->length, p.sum, p.length);
             all[count++] = p;
         }
     }
@@ -314,7 +316,7 @@ static void a_beam_of_one_is_greedy_search(void **state)
         /* a penalty may make it worth while to go on past the likeliest end, unless the first end is enough
          */
         o.stop = p % 2 ? HD_STOP_FULL : HD_STOP_BEST;
-        if (p % 3 == 0) o.length.kind = HD_LENGTH_NONE, o.stop = (hd_stop)(p % HD_STOPS);
+        if (p % 3 == 0) o.length = (hd_length){0}, o.stop = (hd_stop)(p % HD_STOPS);
         hd_found *beam = babble_search(&b, &s->r, BATCH, &o);
         o.kind = HD_SEARCH_GREEDY;
         hd_found *greedy = babble_search(&b, &s->r, BATCH, &o);
@@ -399,7 +401,7 @@ static void a_long_sentence_may_overtake_under_the_average(void **state)
 static void the_penalty_of_gnmt_is_the_formula(void **state)
 {
     (void)state;
-    hd_length l = {HD_LENGTH_GNMT, 0.6};
+    hd_length l = {HD_LENGTH_GNMT, 0.6, 0};
     assert_true(hd_length_divisor(&l, 1) == 1);
     assert_true(fabs(hd_length_divisor(&l, 7) - pow(2, 0.6)) < 1e-15);
     assert_true(fabs(hd_length_divisor(&l, 25) - pow(5, 0.6)) < 1e-15);

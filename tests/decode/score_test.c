@@ -61,7 +61,7 @@ static void given_sentences_get_the_models_log_probabilities(void **state)
     setting *s = *state;
     for (uint64_t seed = 0; seed < 30; seed++) {
         babble b = model_of(seed);
-        const hd_length length = {(hd_length_kind)(seed % HD_LENGTHS), 0.7};
+        const hd_length length = {(hd_length_kind)(seed % HD_LENGTHS), 0.7, 0};
         hd_found *f = any_sentences(seed);
         score(s, &b, f, &length);
         assert_scored(&b, f, &length);
