@@ -266,15 +266,19 @@ typedef struct hd_attention {
     float scale;
     hd_mask mask;
     int window; /* > 0: keys further than this from the query's position, or from its center, are not seen */
+    int block;  /* > 0: positions go by blocks of so many, and a query sees its own and the one before */
     hd_score score;
-    const hd_tensor *additive;   /* [H*D]: v of the additive score */
-    const hd_tensor *table;      /* [buckets, H]: bias by relative position */
-    bool table_both_ways;        /* half of the buckets for keys after the query */
-    int table_reach;             /* distance from which all share the last bucket */
-    const hd_tensor *center;     /* [Rq, 1 or H]: adds -(j - center)^2 / (2 sigma^2); with a window, it lies
-                                    around     the center, drawn to the nearest key */
-    float sigma;                 /* 0: nothing is added, for a window only */
-    const hd_tensor *ragged;     /* [sum Tq*Tk, H]: explicit scores, item after item, query after query */
+    const hd_tensor *additive; /* [H*D]: v of the additive score */
+    const hd_tensor *table;    /* [buckets, H]: bias by relative position */
+    bool table_both_ways;      /* half of the buckets for keys after the query */
+    int table_reach;           /* distance from which all share the last bucket */
+    const hd_tensor *distance; /* [H*span, D]: a vector for each head and distance to the past, whose product
+                                  with the query joins that with the key; the last of a head's is distance 0,
+                                  its first serves all that are farther. Causal, dot score */
+    const hd_tensor *center;   /* [Rq, 1 or H]: adds -(j - center)^2 / (2 sigma^2); with a window, it lies
+                                  around     the center, drawn to the nearest key */
+    float sigma;               /* 0: nothing is added, for a window only */
+    const hd_tensor *ragged;   /* [sum Tq*Tk, H]: explicit scores, item after item, query after query */
     const int32_t *ragged_begin; /* [items]: first row of each item in it */
     const hd_tensor *gate;       /* [H]: factor on each head's output */
     const hd_seg *qseg, *kseg;
@@ -293,7 +297,7 @@ typedef struct hd_attend_args {
 /* dq, dk, dv and the others += ; any may be NULL. A fresh one is not initialized: rows of items are
    written instead of added to, others stay. y is the output of attend. */
 typedef struct hd_attend_back_args {
-    const hd_tensor *dq, *dk, *dv, *dadditive, *dtable, *dcenter, *dragged, *dgate;
+    const hd_tensor *dq, *dk, *dv, *dadditive, *dtable, *ddistance, *dcenter, *dragged, *dgate;
     bool fresh_q, fresh_k, fresh_v;
     const hd_tensor *dy, *y, *q, *k, *v, *lse;
     const hd_attention *at;

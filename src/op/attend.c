@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum { TABLE_REACH = 128 }; /* unless told otherwise */
-enum { Q, K, V, LSE, ADDITIVE, TABLE, CENTER, RAGGED, GATE };
+enum { Q, K, V, LSE, ADDITIVE, TABLE, CENTER, RAGGED, GATE, DISTANCE };
 
 /* Usually q, k and v are all columns of one product or two, and nothing else reads those. Then their
    gradients need not be cleared first: attention alone writes every number of them. */
@@ -44,8 +44,8 @@ static void attend_back(hd_run *r, const hd_node *n)
             .dv = hd_grad(r, in[V], NULL), .fresh_q = fresh, .fresh_k = fresh, .fresh_v = fresh,
             .dadditive = hd_grad(r, in[ADDITIVE], NULL), .dtable = hd_grad(r, in[TABLE], NULL),
             .dcenter = hd_grad(r, in[CENTER], NULL), .dragged = hd_grad(r, in[RAGGED], NULL),
-            .dgate = hd_grad(r, in[GATE], NULL), .dy = n->y->grad, .y = n->y, .q = in[Q], .k = in[K],
-            .v = in[V], .lse = in[LSE], .at = at);
+            .dgate = hd_grad(r, in[GATE], NULL), .ddistance = hd_grad(r, in[DISTANCE], NULL),
+            .dy = n->y->grad, .y = n->y, .q = in[Q], .k = in[K], .v = in[V], .lse = in[LSE], .at = at);
 }
 
 /* The first row of each item in a ragged [sum Tq*Tk, H] tensor; *total gets the number of rows. */
@@ -83,6 +83,17 @@ static bool table_serves(hd_run *r, const hd_attend_opt *o, size_t buckets)
     return false;
 }
 
+static bool distance_serves(hd_run *r, const hd_attend_opt *o, size_t heads)
+{
+    size_t rows = hd_rows_of(o->distance);
+    if (rows && rows % heads == 0 && o->mask == HD_CAUSAL && o->score == HD_DOT) return true;
+    hd_fail(r, HD_EARG,
+            "attend: %zu vectors of distances for %zu heads: each needs as many, a causal mask and the dot "
+            "score",
+            rows, heads);
+    return false;
+}
+
 static bool check(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_opt *o, size_t heads,
                   size_t groups)
 {
@@ -113,8 +124,13 @@ static bool check(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
     if (o->center && !(o->sigma > 0) && !(o->sigma == 0 && o->window > 0))
         return hd_fail(r, HD_EARG, "attend: sigma is %g", (double)o->sigma) != NULL;
     if (o->table && !table_serves(r, o, hd_rows_of(o->table))) return false;
+    if (o->distance && !distance_serves(r, o, heads)) return false;
+    if (o->block < 0 || (o->block && o->mask != HD_CAUSAL))
+        return hd_fail(r, HD_EARG, "attend: local blocks of %d positions need a causal mask", o->block) !=
+               NULL;
     return fits(r, o->additive, 1, hd, "additive") && fits(r, o->table, 0, heads, "table") &&
-           fits(r, o->ragged, 0, heads, "ragged") && fits(r, o->gate, 1, heads, "gate") &&
+           fits(r, o->distance, 0, hd / heads, "distance") && fits(r, o->ragged, 0, heads, "ragged") &&
+           fits(r, o->gate, 1, heads, "gate") &&
            fits(r, o->center, hd_rows_of(q.t), o->center ? (hd_cols_of(o->center) == 1 ? 1 : heads) : 0,
                 "center");
 }
@@ -148,11 +164,13 @@ hd_rows hd_attend(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
                                                      : 1,
                        .mask = o->mask,
                        .window = o->window,
+                       .block = o->block,
                        .score = o->score,
                        .additive = o->additive,
                        .table = o->table,
                        .table_both_ways = o->table_both_ways,
                        .table_reach = o->table_reach ? o->table_reach : TABLE_REACH,
+                       .distance = o->distance,
                        .center = o->center,
                        .sigma = o->sigma,
                        .ragged = o->ragged,
@@ -178,6 +196,6 @@ hd_rows hd_attend(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
     hd_probe_offer_scores(r, "masked", s.masked, q.seg, k.seg);
     hd_probe_offer_scores(r, "softmax", s.weights, q.seg, k.seg);
     return (hd_rows){hd_record_opt(r, y, NULL, attend_back, at, q.t, k.t, v.t, lse, o->additive, o->table,
-                                   o->center, o->ragged, o->gate),
+                                   o->center, o->ragged, o->gate, o->distance),
                      q.seg};
 }

@@ -176,16 +176,18 @@ typedef struct hd_attend_opt {
     float scale;         /* 0: 1/sqrt(D) for dot, 1 for additive */
     hd_mask mask;
     int window;    /* 0: none */
+    int block;     /* local blocks of so many positions; 0: none */
     float dropout; /* on the weights */
     hd_score score;
     hd_tensor *additive; /* [1, H*D] */
     hd_tensor *table;    /* [buckets, H] */
     bool table_both_ways;
-    int table_reach;   /* 0: 128 */
-    hd_tensor *center; /* [Rq, 1] or [Rq, H]: the center of a window */
-    float sigma;       /* 0: a window alone */
-    hd_tensor *ragged; /* [sum Tq*Tk, H] */
-    hd_tensor *gate;   /* [1, H] */
+    int table_reach;     /* 0: 128 */
+    hd_tensor *distance; /* [H*span, D]: vectors of distances; causal, dot score */
+    hd_tensor *center;   /* [Rq, 1] or [Rq, H]: the center of a window */
+    float sigma;         /* 0: a window alone */
+    hd_tensor *ragged;   /* [sum Tq*Tk, H] */
+    hd_tensor *gate;     /* [1, H] */
 } hd_attend_opt;
 /* Attends from q [Rq,H*D] over k [Rk,Hk*D], v [Rk,Hk*Dv], segment by segment; returns [Rq,H*Dv] in q's
    segments. The last query of an item meets its last key, so the same call serves full sequences and new rows

@@ -13,7 +13,7 @@ typedef struct shape {
     int heads, kv_heads, d, dv; /* dv 0: d */
     float scale, sigma, dropout;
     hd_mask mask;
-    int window, buckets, reach;
+    int window, block, span, buckets, reach;
     bool additive, both_ways, ragged, gate, one_tensor;
     int center; /* columns of it */
 } shape;
@@ -55,12 +55,14 @@ static hd_tensor *attend(hd_run *r, hd_tensor *const *x, const gradient_case *c)
                        .scale = s->scale,
                        .mask = s->mask,
                        .window = s->window,
+                       .block = s->block,
                        .dropout = s->dropout,
                        .table_both_ways = s->both_ways,
                        .table_reach = s->reach,
                        .sigma = s->sigma};
     if (s->additive) o.score = HD_ADDITIVE, o.additive = x[next++];
     if (s->buckets) o.table = x[next++];
+    if (s->span) o.distance = x[next++];
     if (s->center) o.center = x[next++];
     if (s->ragged) o.ragged = x[next++];
     if (s->gate) o.gate = x[next++];
@@ -83,6 +85,7 @@ static gradient_case case_of(const shape *s)
     }
     if (s->additive) c.leaf[n++] = (leaf)LEAF("additive", 1, heads * d);
     if (s->buckets) c.leaf[n++] = (leaf)LEAF("table", (size_t)s->buckets, heads);
+    if (s->span) c.leaf[n++] = (leaf)LEAF("distance", heads * (size_t)s->span, d);
     if (s->center) c.leaf[n++] = (leaf)LEAF("center", rq, (size_t)s->center);
     if (s->ragged) c.leaf[n++] = (leaf)LEAF("ragged", pairs, heads);
     if (s->gate) c.leaf[n++] = (leaf)LEAF("gate", 1, heads);
@@ -129,6 +132,21 @@ static const shape shapes[] = {
     {"relative, default reach", CROSS(HEADS(2, 3, .buckets = 6))},
     {"relative, new rows after a cache", .items = 2, .cross = true, .tq = {1, 2}, .tk = {9, 6},
      HEADS(2, 3, .buckets = 8, .reach = 6, .mask = HD_CAUSAL)},
+    {"distances", SELF(HEADS(2, 3, .span = 5, .mask = HD_CAUSAL))},
+    {"distances beyond the table", SELF(HEADS(2, 3, .span = 2, .mask = HD_CAUSAL))},
+    {"more distances than keys", SELF(HEADS(2, 3, .span = 9, .mask = HD_CAUSAL))},
+    {"distances, scale of one", SELF(HEADS(2, 3, .span = 3, .scale = 1, .mask = HD_CAUSAL))},
+    {"distances, four heads over two", SELF(HEADS(4, 3, .kv_heads = 2, .span = 3, .mask = HD_CAUSAL))},
+    {"distances, q, k and v in one", SELF(HEADS(2, 3, .span = 4, .one_tensor = true, .mask = HD_CAUSAL))},
+    {"distances, new rows after a cache", .items = 3, .cross = true, .tq = {1, 2, 1}, .tk = {7, 4, 1},
+     HEADS(2, 3, .span = 5, .mask = HD_CAUSAL)},
+    {"distances, no keys, no queries", HOLLOW(HEADS(2, 3, .span = 3, .mask = HD_CAUSAL))},
+    {"distances, shared keys", SHARED(HEADS(2, 3, .span = 3, .mask = HD_CAUSAL))},
+    {"distances, window", SELF(HEADS(2, 3, .span = 3, .window = 3, .mask = HD_CAUSAL))},
+    {"distances, dropout, gate",
+     SELF(HEADS(2, 3, .span = 4, .dropout = 0.3f, .gate = true, .mask = HD_CAUSAL))},
+    {"distances, local blocks", SELF(HEADS(2, 3, .span = 4, .block = 2, .mask = HD_CAUSAL))},
+    {"local blocks", SELF(HEADS(2, 3, .block = 2, .mask = HD_CAUSAL))},
     {"gaussian, one center", CROSS(HEADS(2, 3, .center = 1, .sigma = 1.3f))},
     {"gaussian, one center, three heads", SELF(HEADS(3, 2, .center = 1, .sigma = 0.9f, .window = 2))},
     {"gaussian, a center for each head", CROSS(HEADS(2, 3, .center = 2, .sigma = 2))},
@@ -141,8 +159,8 @@ static const shape shapes[] = {
     {"dropout, causal window", SELF(HEADS(2, 3, .dropout = 0.3f, .mask = HD_CAUSAL, .window = 1))},
     {"dropout, gate", CROSS(HEADS(4, 2, .kv_heads = 2, .dv = 3, .dropout = 0.5f, .gate = true))},
     {"everything on dot", CROSS(HEADS(4, 3, .kv_heads = 2, .dv = 2, .scale = 0.8f, .mask = HD_CAUSAL,
-                                      .window = 4, .dropout = 0.25f, .buckets = 6, .reach = 8, .center = 4,
-                                      .sigma = 1.5f, .ragged = true, .gate = true))},
+                                      .window = 4, .block = 3, .span = 3, .dropout = 0.25f, .buckets = 6,
+                                      .reach = 8, .center = 4, .sigma = 1.5f, .ragged = true, .gate = true))},
     {"everything on additive",
      SELF(HEADS(2, 3, .kv_heads = 1, .dv = 2, .additive = true, .window = 3, .dropout = 0.25f, .buckets = 8,
                 .both_ways = true, .reach = 8, .center = 1, .sigma = 1.5f, .ragged = true, .gate = true))},
@@ -155,6 +173,10 @@ static const shape large[] = {
      HEADS(1, 2, .mask = HD_CAUSAL, .dropout = 0.2f)},
     {"many, window, dropout, gate", .items = 1, .cross = true, .tq = {60}, .tk = {135},
      HEADS(2, 1, .kv_heads = 1, .window = 9, .dropout = 0.2f, .gate = true)},
+    {"many, distances, dropout", .items = 1, .cross = true, .tq = {60}, .tk = {140},
+     HEADS(1, 2, .mask = HD_CAUSAL, .span = 90, .dropout = 0.2f)},
+    {"many, distances, local blocks", .items = 2, .cross = true, .tq = {60, 3}, .tk = {140, 5},
+     HEADS(1, 2, .mask = HD_CAUSAL, .span = 30, .block = 32)},
     {"many, more queries than keys", .items = 1, .cross = true, .tq = {130}, .tk = {61},
      HEADS(1, 1, .mask = HD_CAUSAL, .buckets = 16, .reach = 40)},
 };

@@ -14,13 +14,13 @@ typedef struct shape {
     int heads, kv_heads, d, dv;
     float scale, sigma, dropout;
     hd_mask mask;
-    int window, buckets, reach, center;
+    int window, block, span, buckets, reach, center;
     bool additive, both_ways, ragged, gate;
 } shape;
 
 /* Everything an attention takes, in host memory. */
 typedef struct inputs {
-    hd_real *q, *k, *v, *additive, *table, *center, *ragged, *gate;
+    hd_real *q, *k, *v, *additive, *table, *distance, *center, *ragged, *gate;
     size_t rq, rk, pairs, d, dv, heads, groups;
 } inputs;
 
@@ -49,13 +49,14 @@ static inputs make_inputs(const shape *s)
     n.additive = numbers(n.heads * n.d, 1, 4), n.table = numbers((size_t)s->buckets * n.heads, 1, 5),
     n.center = numbers(n.rq * (size_t)s->center, 3, 6);
     n.ragged = numbers(n.pairs * n.heads, 1, 7), n.gate = numbers(n.heads, 1, 8);
+    n.distance = numbers(n.heads * (size_t)s->span * n.d, 1, 9);
     return n;
 }
 
 static void free_inputs(inputs *n)
 {
     free(n->q), free(n->k), free(n->v), free(n->additive), free(n->table), free(n->center), free(n->ragged),
-        free(n->gate);
+        free(n->gate), free(n->distance);
 }
 
 /* weights[row of the pair][head] by definition; zero where the query does not see the key */
@@ -81,12 +82,18 @@ static double *weights_by_definition(const shape *s, const inputs *n)
                     double middle = s->center ? fmin(fmax(where, 0), s->tk[i] - 1) : at;
                     if ((s->mask == HD_CAUSAL && j > at) || (s->window && fabs(j - middle) > s->window))
                         continue;
+                    if (s->block && j < (at / s->block - 1) * s->block) continue;
                     const hd_real *q = n->q + row * n->heads * n->d + h * n->d,
                                   *k = n->k + ((size_t)(s->kbegin[i] + j) * n->groups + g) * n->d;
                     for (size_t c = 0; c < n->d; c++)
                         score += s->additive
                                      ? (double)n->additive[h * n->d + c] * tanh((double)q[c] + (double)k[c])
                                      : (double)q[c] * (double)k[c];
+                    for (size_t c = 0; s->span && c < n->d; c++) {
+                        int far = at - j < s->span ? s->span - 1 - (at - j) : 0;
+                        score += (double)q[c] *
+                                 (double)n->distance[(h * (size_t)s->span + (size_t)far) * n->d + c];
+                    }
                     score *= scale;
                     if (s->buckets)
                         score += (double)n->table[(size_t)hd_relative_bucket(j - at, s->buckets, s->both_ways,
@@ -155,6 +162,7 @@ static hd_real *attend(hd_run *r, const shape *s, const inputs *n, hd_mode mode)
                        .scale = s->scale,
                        .mask = s->mask,
                        .window = s->window,
+                       .block = s->block,
                        .dropout = s->dropout,
                        .table_both_ways = s->both_ways,
                        .table_reach = s->reach,
@@ -165,6 +173,7 @@ static hd_real *attend(hd_run *r, const shape *s, const inputs *n, hd_mode mode)
     hd_rows v = {hd_from(r, n->rk, n->groups * n->dv, n->v), k.seg};
     if (s->additive) o.score = HD_ADDITIVE, o.additive = hd_from(r, 1, n->heads * n->d, n->additive);
     if (s->buckets) o.table = hd_from(r, (size_t)s->buckets, n->heads, n->table);
+    if (s->span) o.distance = hd_from(r, n->heads * (size_t)s->span, n->d, n->distance);
     if (s->center) o.center = hd_from(r, n->rq, (size_t)s->center, n->center);
     if (s->ragged) o.ragged = hd_from(r, n->pairs, n->heads, n->ragged);
     if (s->gate) o.gate = hd_from(r, 1, n->heads, n->gate);
@@ -206,6 +215,13 @@ static const shape shapes[] = {
      SELF(.heads = 3, .d = 5, .additive = true, .scale = 0.5f, .mask = HD_CAUSAL)},
     {"table", SELF(.heads = 2, .d = 8, .buckets = 8, .reach = 6, .mask = HD_CAUSAL)},
     {"table both ways", CROSS(.heads = 2, .d = 8, .buckets = 8, .reach = 6, .both_ways = true)},
+    {"distances", SELF(.heads = 2, .d = 8, .span = 12, .mask = HD_CAUSAL)},
+    {"distances beyond the table", SELF(.heads = 2, .d = 8, .span = 3, .mask = HD_CAUSAL)},
+    {"one distance", GAPS(.heads = 2, .d = 5, .span = 1, .mask = HD_CAUSAL)},
+    {"distances, heads over fewer", CROSS(.heads = 4, .kv_heads = 2, .d = 6, .span = 4, .mask = HD_CAUSAL)},
+    {"local blocks", SELF(.heads = 2, .d = 8, .block = 2, .mask = HD_CAUSAL)},
+    {"local blocks of 1", CROSS(.heads = 2, .d = 8, .block = 1, .mask = HD_CAUSAL)},
+    {"distances, local blocks", SELF(.heads = 2, .d = 8, .span = 6, .block = 3, .mask = HD_CAUSAL)},
     {"center", CROSS(.heads = 2, .d = 8, .center = 1, .sigma = 1.5f)},
     {"window around a center", CROSS(.heads = 2, .d = 8, .center = 1, .sigma = 1.5f, .window = 2)},
     {"window around a center alone", GAPS(.heads = 2, .d = 8, .center = 2, .window = 1)},
@@ -223,6 +239,13 @@ static const shape shapes[] = {
     {"many, window", LARGE(.heads = 2, .d = 16, .window = 20)},
     {"many, causal window, table",
      LARGE(.heads = 2, .kv_heads = 1, .d = 16, .mask = HD_CAUSAL, .window = 20, .buckets = 16, .reach = 100)},
+    {"many, distances", LARGE(.heads = 2, .d = 16, .mask = HD_CAUSAL, .span = 300)},
+    {"many, distances beyond the table",
+     LARGE(.heads = 2, .kv_heads = 1, .d = 16, .mask = HD_CAUSAL, .span = 37, .scale = 0.2f)},
+    {"many, distances, local blocks",
+     LARGE(.heads = 2, .d = 16, .mask = HD_CAUSAL, .span = 100, .block = 50, .window = 70, .gate = true)},
+    {"many, distances, table, ragged",
+     LARGE(.heads = 2, .d = 7, .mask = HD_CAUSAL, .span = 256, .buckets = 8, .reach = 20, .ragged = true)},
     {"beyond a block of k, window", .items = 1, .tq = {700}, .tk = {1400}, .heads = 1, .d = 4, .window = 600},
 };
 
@@ -407,13 +430,15 @@ static void keys_in_blocks_are_keys(void **state)
 {
     (void)state;
     enum { N = 6, HEADS = 2, WIDE = 4, BLOCKS = N * WIDE, ROWS = BLOCKS * HD_PAGE_ROWS };
-    const int widths[] = {5, 12, 64}, windows[] = {0, 20};
+    const int widths[] = {5, 12, 64}, windows[] = {0, 20, 0, 0}, spans[] = {0, 0, 9, 40},
+              local[] = {0, 0, 0, 8};
     const int32_t len[N] = {1, 3, 16, 17, 31, 50}, ones[N] = {1, 1, 1, 1, 1, 1};
     hd_backend *b = backend_of("cpu", 2);
     hd_run r = run_on(b);
     for (size_t i = 0; i < COUNT_OF(widths) * COUNT_OF(windows); i++) {
         size_t c = HEADS * (size_t)widths[i / COUNT_OF(windows)], at = 0;
-        hd_attend_opt o = {.heads = HEADS, .mask = HD_CAUSAL, .window = windows[i % COUNT_OF(windows)]};
+        size_t how = i % COUNT_OF(windows);
+        hd_attend_opt o = {.heads = HEADS, .mask = HD_CAUSAL, .window = windows[how], .block = local[how]};
         hd_real *plain = numbers(ROWS * c, 1, i), *blocks = malloc(ROWS * c * sizeof *blocks), y[2][N * 128];
         int32_t page[BLOCKS];
         for (size_t j = 0; j < ROWS * c; j++) blocks[j] = NAN;
@@ -429,6 +454,7 @@ static void keys_in_blocks_are_keys(void **state)
         paged.page = hd_ints(&r, page, BLOCKS), paged.pages = WIDE, paged.rows = ROWS;
         hd_rows q = {random_rows(&r, N, c, 1, 9), hd_seg_of(&r, ones, N, NULL)},
                 k[2] = {{hd_from(&r, at, c, plain), seg}, {hd_from(&r, ROWS, c, blocks), &paged}};
+        if (spans[how]) o.distance = random_rows(&r, HEADS * (size_t)spans[how], c / HEADS, 1, 10);
         for (int j = 0; j < 2; j++) assert_true(hd_read(&r, hd_attend(&r, q, k[j], k[j], &o).t, y[j]));
         assert_run_ok(&r);
         assert_memory_equal(y[0], y[1], N * c * sizeof **y);

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-enum { STEP_LEAVES = 40, STEP_LOSSES = 10, STEP_ITEMS = 6, STEP_CLASSES = 11, STEP_BUCKETS = 8 };
+enum { STEP_LEAVES = 44, STEP_LOSSES = 10, STEP_ITEMS = 6, STEP_CLASSES = 11, STEP_BUCKETS = 8 };
 
 typedef struct step_shape {
     int32_t len[STEP_ITEMS];
@@ -77,7 +77,9 @@ static hd_tensor *step_attended(step *s, hd_tensor *h)
                          .dropout = 0.1f,
                          .table = step_leaf(s, STEP_BUCKETS, 4),
                          .table_reach = 16,
-                         .gate = step_leaf(s, 1, 4)};
+                         .gate = step_leaf(s, 1, 4),
+                         .distance = step_leaf(s, 4 * 3, c / 4),
+                         .block = 20};
     if (s->shape->host_segments) dot.ragged = step_leaf(s, pairs, 4);
     hd_tensor *a = hd_attend(r, q, k, v, &dot).t, *sum = NULL;
     hd_tensor *y =

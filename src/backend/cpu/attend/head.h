@@ -1,7 +1,7 @@
 /* One head of one item in attention: what forward and backward share. Queries go through in tiles of QUERIES
    rows; a tile's scores against the keys it may see are the only score matrix that ever exists. */
-#ifndef HD_BACKEND_CPU_HEAD_H
-#define HD_BACKEND_CPU_HEAD_H
+#ifndef HD_BACKEND_CPU_ATTEND_HEAD_H
+#define HD_BACKEND_CPU_ATTEND_HEAD_H
 
 #include <math.h>
 
@@ -88,6 +88,10 @@ INLINE hd_reach hd_head_sees(const hd_head *h, size_t a)
         if (from > lo) lo = from;
         if (to + 1 < hi) hi = to + 1;
     }
+    if (h->at->block > 0 && at >= 0) {
+        ptrdiff_t from = (at / h->at->block - 1) * h->at->block;
+        if (from > lo) lo = from;
+    }
     if (hi < lo) hi = lo;
     return (hd_reach){(size_t)lo, (size_t)(hi > 0 ? hi : 0)};
 }
@@ -111,6 +115,42 @@ INLINE size_t hd_head_draws(const hd_head *h)
 {
     return h->head << 20;
 }
+
+/* Vectors of distances that an item can need: the last ones of its head. With fewer keys than the table has
+   none is beyond it. */
+INLINE size_t hd_head_span(const hd_head *h)
+{
+    size_t span = hd_rows_of(h->at->distance) / (size_t)h->at->heads;
+    return h->tk < span ? h->tk : span;
+}
+INLINE hd_real *hd_head_distances(const hd_head *h, const hd_tensor *t)
+{
+    size_t span = hd_rows_of(t) / (size_t)h->at->heads;
+    return hd_row(t, (h->head + 1) * span - hd_head_span(h));
+}
+/* Numbers from one query to the next in a band: their products with those vectors. */
+INLINE size_t hd_band_stride(const hd_attention *at)
+{
+    if (!at->distance) return 0;
+    size_t span = hd_rows_of(at->distance) / (size_t)at->heads, longest = at->kseg->longest;
+    return ((longest < span ? longest : span) + 15) / 16 * 16 + 16;
+}
+/* The first of them that queries [a, a+n) need for keys from r.lo on, rounded down to a whole strip. */
+INLINE size_t hd_band_first(const hd_head *h, size_t a, size_t n, hd_reach r)
+{
+    size_t span = hd_head_span(h), strip = KERNEL(strip)();
+    ptrdiff_t far = (ptrdiff_t)(a + n) - 1 + h->shift - (ptrdiff_t)r.lo;
+    return far < 0 ? span : (size_t)far < span ? (span - 1 - (size_t)far) / strip * strip : 0;
+}
+
+/* s += products of queries [a, a+n) with the vector of each key's distance; keys after a query get nothing.
+   band: scratch [n, hd_band_stride]; vectors packed by KERNEL(pack), or NULL: they are read as they lie. */
+void KERNEL(head_distances)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r,
+                            const hd_real *packed, hd_real *band, hd_real *panel);
+
+/* band = the gradient of those products from ds, the gradient of raw scores: from column hd_band_first on. */
+void KERNEL(band_back)(const hd_head *h, hd_real *band, const hd_real *ds, size_t stride, size_t a, size_t n,
+                       hd_reach r);
 
 /* s[n rows][stride] = raw scores of queries [a, a+n) with keys [lo, hi); keys packed by KERNEL(pack), or NULL
    where they are few: they are read as they lie. */

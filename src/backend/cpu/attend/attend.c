@@ -1,6 +1,6 @@
 /* Attention forward: scores, biases, softmax and weighted sum, one head of one item at a time, no score
  * matrix beyond a tile of queries. */
-#include "backend/cpu/head.h"
+#include "backend/cpu/attend/head.h"
 
 enum { WIDE = 8, FEW_QUERIES = 3 };
 
@@ -140,7 +140,12 @@ typedef struct job {
     const hd_attend_args *g;
     hd_cpu *cpu;
     size_t stride, keys, values; /* of a tile's scores, packed keys, packed values: numbers */
+    size_t far, band;            /* of packed vectors of distances, a tile's products with them */
 } job;
+
+typedef struct room { /* one worker's scratch; what is read as it lies is NULL */
+    hd_real *scores, *keys, *values, *far, *band, *panel;
+} room;
 
 /* For few queries keys and values are not packed: that would cost more than the sums. */
 static bool few(const hd_head *h)
@@ -166,29 +171,30 @@ static void pack_values(const hd_head *h, hd_real *values)
     }
 }
 
-static void head_forward(const job *w, const hd_head *h, hd_real *scores, const hd_real *keys,
-                         const hd_real *values, hd_real *panel)
+static void head_forward(const job *w, const hd_head *h, const room *s)
 {
     const hd_attend_args *g = w->g;
     size_t strip = KERNEL(strip)();
+    hd_real *scores = s->scores;
     bool all = g->raw || g->scaled; /* a probe also wants the scores of keys that are not seen */
     for (size_t a = 0; a < h->tq; a += QUERIES) {
         size_t n = h->tq - a < QUERIES ? h->tq - a : QUERIES;
         hd_reach r = all ? (hd_reach){0, h->tk} : hd_head_reach(h, a, n);
-        KERNEL(head_scores)(h, scores, w->stride, a, n, r, keys, panel);
+        KERNEL(head_scores)(h, scores, w->stride, a, n, r, s->keys, s->panel);
+        if (h->at->distance) KERNEL(head_distances)(h, scores, w->stride, a, n, r, s->far, s->band, s->panel);
         for (size_t i = 0; i < n; i++) weights_row(g, h, scores + i * w->stride, a + i, r);
-        for (size_t i = 0; !values && i < n; i++)
+        for (size_t i = 0; !s->values && i < n; i++)
             weigh(h, hd_head_y(h, g->y, a + i), scores + i * w->stride, r);
         hd_product p = {.c = hd_head_y(h, g->y, a),
                         .c_stride = g->y->stride,
                         .a = scores + r.lo,
                         .a_stride = w->stride,
-                        .b = values ? values + r.lo * strip : NULL,
+                        .b = s->values ? s->values + r.lo * strip : NULL,
                         .b_depth = h->tk,
                         .m = n,
                         .n = h->dv,
                         .k = r.hi - r.lo};
-        if (values) KERNEL(product)(&p, 0, n, 0, (h->dv + strip - 1) / strip, panel);
+        if (s->values) KERNEL(product)(&p, 0, n, 0, (h->dv + strip - 1) / strip, s->panel);
         for (size_t i = 0; h->at->gate && i < n; i++)
             hd_row_scale(hd_head_y(h, g->y, a + i), h->dv, ((hd_real *)h->at->gate->data)[h->head]);
     }
@@ -199,18 +205,27 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
     const job *w = arg;
     const hd_attention *at = w->g->at;
     size_t groups = (size_t)at->kv_heads, each = (size_t)at->heads / groups;
-    hd_real *scores = (hd_real *)(w->cpu->scratch + (size_t)worker * w->cpu->scratch_each),
-            *keys = scores + QUERIES * w->stride, *values = keys + w->keys, *panel = values + w->values;
+    room all = {.scores = (hd_real *)(w->cpu->scratch + (size_t)worker * w->cpu->scratch_each)};
+    all.keys = all.scores + QUERIES * w->stride, all.values = all.keys + w->keys;
+    all.far = all.values + w->values, all.band = all.far + w->far, all.panel = all.band + w->band;
     for (size_t unit = begin; unit < end; unit++) {
         size_t item = unit / groups, group = unit % groups;
         for (size_t e = 0; e < each; e++) {
             hd_head h = hd_head_at(at, w->g->q, w->g->k, w->g->v, item, group * each + e);
             if (!e && h.tk) {
                 if (at->score == HD_DOT && !few(&h))
-                    KERNEL(pack)(keys, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d, 0, h.tk);
-                if (!lies(&h)) pack_values(&h, values);
+                    KERNEL(pack)(all.keys, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d, 0, h.tk);
+                if (!lies(&h)) pack_values(&h, all.values);
             }
-            head_forward(w, &h, scores, few(&h) ? NULL : keys, lies(&h) ? NULL : values, panel);
+            room s = all;
+            if (lies(&h)) s.values = NULL;
+            if (few(&h))
+                s.keys = s.far = NULL;
+            else if (at->distance)
+                KERNEL(pack)
+                (s.far, hd_head_distances(&h, at->distance), at->distance->stride, true, hd_head_span(&h),
+                 h.d, 0, hd_head_span(&h));
+            head_forward(w, &h, &s);
         }
     }
 }
@@ -223,9 +238,10 @@ hd_status KERNEL(attend)(hd_backend *b, const hd_attend_args *g)
     job w = {.g = g, .cpu = (hd_cpu *)b, .stride = (longest + 15) / 16 * 16 + 16};
     w.keys = KERNEL(packed_size)(longest, d);
     w.values = KERNEL(packed_size)(dv, longest);
-    if (!hd_cpu_scratch(w.cpu,
-                        (QUERIES * w.stride + w.keys + w.values + KERNEL(panel_size)()) * sizeof(hd_real)))
-        return HD_ENOMEM;
+    w.band = QUERIES * hd_band_stride(at);
+    w.far = at->distance ? KERNEL(packed_size)(hd_band_stride(at), d) : 0;
+    size_t numbers = QUERIES * w.stride + w.keys + w.values + w.far + w.band + KERNEL(panel_size)();
+    if (!hd_cpu_scratch(w.cpu, numbers * sizeof(hd_real))) return HD_ENOMEM;
     hd_team_run(w.cpu->team, at->qseg->items * (size_t)at->kv_heads, 1, attend_part, &w);
     return HD_OK;
 }

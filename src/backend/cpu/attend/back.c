@@ -1,18 +1,22 @@
 /* Attention backward: weights are recomputed from the scores and the saved logarithm of their sum. One worker
-   owns a kv head of an item; where gradients are shared by items (relative table, additive weight, gates,
-   overlapping memories) it owns the kv head of all items. */
-#include "backend/cpu/head.h"
+   owns a kv head of an item; where gradients are shared by items (relative table, vectors of distances,
+   additive weight, gates, overlapping memories) it owns the kv head of all items. */
+#include "backend/cpu/attend/head.h"
 
 typedef struct room {                /* one worker's scratch */
     hd_real *p, *dp;                 /* [QUERIES, stride]: weights, then their gradients */
     hd_real *keys_t, *keys, *values; /* packed for q k^T, ds k, dy v^T */
     hd_real *queries, *dys, *panel;
+    hd_real *band, *far_t, *far; /* products with the vectors of distances, then their gradients; the vectors
+                                    packed for q e^T, dband e */
 } room;
+
+enum { PIECES = 11 }; /* of a room */
 
 typedef struct job {
     const hd_attend_back_args *g;
     hd_cpu *cpu;
-    size_t stride, sizes[8];
+    size_t stride, sizes[PIECES];
     bool whole; /* a unit is a kv head of all items */
 } job;
 
@@ -123,6 +127,21 @@ static void add_product(hd_real *c, size_t c_stride, const hd_real *a, size_t a_
     KERNEL(product)(&p, 0, m, 0, (n + strip - 1) / strip, panel);
 }
 
+/* Behind the gradients ds of raw scores: what the vectors of distances and the queries get through them. */
+static void distance_back(const hd_attend_back_args *g, const hd_head *h, const room *s, size_t stride,
+                          size_t a, size_t n, hd_reach r)
+{
+    size_t span = hd_head_span(h), wide = hd_band_stride(h->at), first = hd_band_first(h, a, n, r);
+    if (first >= span) return;
+    KERNEL(band_back)(h, s->band, s->dp, stride, a, n, r);
+    if (g->dq)
+        add_product(hd_head_q(h, g->dq, a), g->dq->stride, s->band + first, wide, false,
+                    s->far + first * KERNEL(strip)(), span, n, h->d, span - first, s->panel);
+    if (g->ddistance)
+        add_product(hd_head_distances(h, g->ddistance) + first * g->ddistance->stride, g->ddistance->stride,
+                    s->band + first, wide, true, s->queries, n, span - first, h->d, n, s->panel);
+}
+
 static void tile_back(const job *w, const hd_head *h, const room *s, size_t a, size_t n)
 {
     const hd_attend_back_args *g = w->g;
@@ -130,6 +149,7 @@ static void tile_back(const job *w, const hd_head *h, const room *s, size_t a, s
     hd_reach r = hd_head_reach(h, a, n);
     if (r.hi <= r.lo) return;
     KERNEL(head_scores)(h, s->p, st, a, n, r, s->keys_t, s->panel);
+    if (h->at->distance) KERNEL(head_distances)(h, s->p, st, a, n, r, s->far_t, s->band, s->panel);
     hd_product dp = {.c = s->dp,
                      .c_stride = st,
                      .a = hd_head_y(h, g->dy, a),
@@ -157,11 +177,12 @@ static void tile_back(const job *w, const hd_head *h, const room *s, size_t a, s
     if (g->dq)
         add_product(hd_head_q(h, g->dq, a), g->dq->stride, s->dp + r.lo, st, false, s->keys + r.lo * strip,
                     h->tk, n, h->d, r.hi - r.lo, s->panel);
-    if (g->dk) {
+    if (g->dk || g->ddistance)
         KERNEL(pack)(s->queries, hd_head_q(h, h->q, a), h->q->stride, false, h->d, n, 0, h->d);
+    if (g->dk)
         add_product(hd_head_k(h, g->dk, r.lo), g->dk->stride, s->dp + r.lo, st, true, s->queries, n,
                     r.hi - r.lo, h->d, n, s->panel);
-    }
+    if (h->at->distance) distance_back(g, h, s, st, a, n, r);
 }
 
 static void group_back(const job *w, size_t item, size_t group, const room *s)
@@ -179,6 +200,12 @@ static void group_back(const job *w, size_t item, size_t group, const room *s)
             }
             KERNEL(pack)(s->values, hd_head_v(&h, h.v, 0), h.v->stride, true, h.tk, h.dv, 0, h.tk);
         }
+        const hd_tensor *far = g->at->distance;
+        if (far) {
+            size_t span = hd_head_span(&h);
+            KERNEL(pack)(s->far_t, hd_head_distances(&h, far), far->stride, true, span, h.d, 0, span);
+            KERNEL(pack)(s->far, hd_head_distances(&h, far), far->stride, false, h.d, span, 0, h.d);
+        }
         for (size_t a = 0; a < h.tq; a += QUERIES)
             tile_back(w, &h, s, a, h.tq - a < QUERIES ? h.tq - a : QUERIES);
     }
@@ -187,9 +214,10 @@ static void group_back(const job *w, size_t item, size_t group, const room *s)
 static void back_part(void *arg, size_t begin, size_t end, int worker)
 {
     const job *w = arg;
-    hd_real *at = (hd_real *)(w->cpu->scratch + (size_t)worker * w->cpu->scratch_each), *piece[8];
-    for (int i = 0; i < 8; i++) piece[i] = at, at += w->sizes[i];
-    room s = {piece[0], piece[1], piece[2], piece[3], piece[4], piece[5], piece[6], piece[7]};
+    hd_real *at = (hd_real *)(w->cpu->scratch + (size_t)worker * w->cpu->scratch_each), *piece[PIECES];
+    for (int i = 0; i < PIECES; i++) piece[i] = at, at += w->sizes[i];
+    room s = {piece[0], piece[1], piece[2], piece[3], piece[4], piece[5],
+              piece[6], piece[7], piece[8], piece[9], piece[10]};
     size_t groups = (size_t)w->g->at->kv_heads, items = w->g->at->qseg->items;
     for (size_t unit = begin; unit < end; unit++)
         if (!w->whole)
@@ -209,20 +237,23 @@ hd_status KERNEL(attend_back)(hd_backend *b, const hd_attend_back_args *g)
 {
     const hd_attention *at = g->at;
     size_t longest = at->kseg->longest, d = hd_cols_of(g->q) / (size_t)at->heads,
-           dv = hd_cols_of(g->v) / (size_t)at->kv_heads;
+           dv = hd_cols_of(g->v) / (size_t)at->kv_heads, band = hd_band_stride(at);
     job w = {.g = g, .cpu = (hd_cpu *)b, .stride = (longest + 15) / 16 * 16 + 16};
-    const size_t sizes[8] = {QUERIES * w.stride,
-                             QUERIES * w.stride,
-                             KERNEL(packed_size)(longest, d),
-                             KERNEL(packed_size)(d, longest),
-                             KERNEL(packed_size)(longest, dv),
-                             KERNEL(packed_size)(d, QUERIES),
-                             KERNEL(packed_size)(dv, QUERIES),
-                             KERNEL(panel_size)()};
+    const size_t sizes[PIECES] = {QUERIES * w.stride,
+                                  QUERIES * w.stride,
+                                  KERNEL(packed_size)(longest, d),
+                                  KERNEL(packed_size)(d, longest),
+                                  KERNEL(packed_size)(longest, dv),
+                                  KERNEL(packed_size)(d, QUERIES),
+                                  KERNEL(packed_size)(dv, QUERIES),
+                                  KERNEL(panel_size)(),
+                                  QUERIES * band,
+                                  band ? KERNEL(packed_size)(band, d) : 0,
+                                  band ? KERNEL(packed_size)(d, band) : 0};
     size_t total = 0;
-    for (int i = 0; i < 8; i++) total += w.sizes[i] = (sizes[i] + 15) / 16 * 16;
+    for (int i = 0; i < PIECES; i++) total += w.sizes[i] = (sizes[i] + 15) / 16 * 16;
     bool shared_center = g->dcenter && hd_cols_of(at->center) == 1; /* heads add to one column: one worker */
-    w.whole = g->dtable || g->dadditive || g->dgate || at->kseg->overlap || shared_center;
+    w.whole = g->dtable || g->ddistance || g->dadditive || g->dgate || at->kseg->overlap || shared_center;
     if (!hd_cpu_scratch(w.cpu, total * sizeof(hd_real))) return HD_ENOMEM;
     if (g->fresh_q) clear_items(g->dq, at->qseg);
     if (g->fresh_k) clear_items(g->dk, at->kseg);
