@@ -71,7 +71,7 @@ const hd_stack_names hd_stack_vit = {.layers = "encoder.layer",
 
 const hd_stack_names hd_stack_t5_encoder = T5_NAMES("layer.1"), hd_stack_t5_decoder = T5_NAMES("layer.2");
 
-enum { MOST_ATTENTION = 1 << 20, MOST_BUCKETS = 1024 };
+enum { MOST_ATTENTION = 1 << 20, MOST_BUCKETS = 1024, MOST_SPAN = 1 << 20 };
 
 /* Columns of all heads together. */
 static size_t attention_width(const hd_stack_opt *o)
@@ -133,6 +133,15 @@ static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name
     return m;
 }
 
+/* Vectors of distances (Music Transformer): for each head, the last is distance 0. */
+static void make_distances(hd_params *p, const hd_stack_opt *o, hd_mha *m, const char *name)
+{
+    hd_init init = {HD_INIT_NORMAL, (float)(1 / sqrt((double)m->head_width)), 0};
+    hd_param *rows = hd_param_add(p, (size_t)o->heads * (size_t)o->relative_span, m->head_width, init,
+                                  "%s.relative_keys.weight", name);
+    if (rows) m->extra.distance = &rows->t;
+}
+
 /* Block 0 owns the numbers, the others use them. */
 static void make_relative(hd_params *p, const hd_stack_opt *o, hd_block *b)
 {
@@ -158,6 +167,8 @@ static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int lay
     b->has_cross = o->cross;
     NORM(0, true);
     b->self = attention_at(p, o, NAMED(n->self), false);
+    if (o->relative_span) make_distances(p, o, &b->self, NAMED(n->self));
+    b->self.extra.block = o->local_block;
     NORM(0, false);
     if (o->cross) {
         NORM(1, true);
@@ -191,6 +202,11 @@ hd_status hd_stack_check(const hd_stack_opt *o, hd_err *err)
                           "relative positions have 4 to %d buckets and reach farther than half of them: not "
                           "%zu, which reach %d",
                           MOST_BUCKETS, r->buckets, r->reach);
+    if (o->relative_span < 0 || o->relative_span > MOST_SPAN || o->local_block < 0)
+        return hd_err_set(err, HD_EARG,
+                          "relative attention has 0 to %d distances and blocks of 0 or more: not "
+                          "%d and %d",
+                          MOST_SPAN, o->relative_span, o->local_block);
     return HD_OK;
 }
 
@@ -332,7 +348,9 @@ double hd_stack_flops(const hd_stack_opt *o, double items, double length, double
     double d = (double)o->width, f = (double)o->inner * (o->gated ? 1.5 : 1), a = (double)attention_width(o),
            kv = o->kv_heads ? a * o->kv_heads / o->heads : a;
     double each = 4 * d * (a + kv) + 4 * d * f;
-    if (!o->cross) return o->layers * (items * length) * (each + 4 * a * length);
+    if (!o->cross)
+        return o->layers * (items * length) *
+               (each + 4 * a * length + 2 * a * fmin((double)o->relative_span, length));
     return o->layers * items *
            (length * (each + 4 * d * a) + memory * 4 * d * kv + 4 * a * (length * length + length * memory));
 }

@@ -46,8 +46,11 @@ typedef struct hd_stack_opt {
     bool unscaled_scores; /* not divided by sqrt(columns of a head) */
     bool gated;           /* the feed-forward layer has a gate */
     hd_relative relative; /* of self-attention */
-    bool causal;          /* a row sees itself and what came before in its item */
-    bool cross;           /* blocks ask a memory, too */
+    int relative_span;    /* vectors of distances in self-attention, for each layer and head; farther ones
+                             share the last; 0: none. Causal */
+    int local_block; /* self-attention by blocks: rows see their own and the one before; 0: all. Causal */
+    bool causal;     /* a row sees itself and what came before in its item */
+    bool cross;      /* blocks ask a memory, too */
     float eps;
     hd_unary act;
     float dropout, attention_dropout, inner_dropout; /* of branches; of weights; of the hidden layer */

@@ -176,8 +176,14 @@
         "of feed-forward layers: relu, gelu, gelu_tanh or silu; of rnn cells: tanh or sigmoid", MODEL, SHAPE,
         NEEDS(HD_HAS_ACTIVATION))
     CHOICE("position-kind", 0, "KIND", "sinusoidal", position_kind, position_kinds,
-        "position embeddings: sinusoidal, learned, or none: the model cannot tell the order of words", MODEL,
-        FOR(TRANSLATE | CAPTION), SHAPE, NEEDS(HD_HAS_POSITIONS))
+        "position embeddings: sinusoidal, learned, or none: the model cannot tell the order of words; of a gpt "
+        "learned, with --relative none", MODEL, FOR(TRANSLATE | CAPTION | LM), SHAPE, NEEDS(HD_HAS_POSITIONS))
+    INT("relative", 0, "N", "0", relative, 0, 1048576,
+        "relative attention (Music Transformer): each head learns a vector for each of N distances, and farther "
+        "tokens share the last; 0: none", MODEL, FOR(LM), SHAPE, NEEDS(HD_HAS_BLOCKS))
+    INT("local-block", 0, "N", "0", local_block, 0, 1048576,
+        "attention by blocks of N tokens: a token sees its own block and the one before; 0: all before it",
+        MODEL, FOR(LM), SHAPE, NEEDS(HD_HAS_BLOCKS))
     INT("max-positions", 0, "N", "512", max_positions, 2, 1000000,
         "longest sentence the model can ever take, in tokens", MODEL, FOR(TRANSLATE | CAPTION), SHAPE)
     FLAG("unscaled-attention", 0, unscaled_attention,

@@ -26,14 +26,15 @@ hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, 
     k->causal = true, k->init = NORMAL, k->name = "", k->names = &hd_stack_gpt2;
     hd_params_init(&m->params, backend);
     m->params.prefix = "transformer.";
-    m->front = hd_tokens_make(&m->params, &(hd_tokens_opt){.vocab = opt->vocab,
-                                                           .width = k->width,
-                                                           .positions = opt->positions,
-                                                           .position = HD_POSITIONS_LEARNED,
-                                                           .dropout = opt->embedding_dropout,
-                                                           .init = NORMAL,
-                                                           .table_name = "wte",
-                                                           .position_name = "wpe"});
+    m->front = hd_tokens_make(
+        &m->params, &(hd_tokens_opt){.vocab = opt->vocab,
+                                     .width = k->width,
+                                     .positions = opt->positions,
+                                     .position = opt->no_positions ? HD_POSITIONS_NONE : HD_POSITIONS_LEARNED,
+                                     .dropout = opt->embedding_dropout,
+                                     .init = NORMAL,
+                                     .table_name = "wte",
+                                     .position_name = "wpe"});
     m->head = opt->untied ? hd_param_add(&m->params, opt->vocab, opt->stack.width, NORMAL, "lm_head.weight")
                           : m->front.table;
     if (!opt->untied) hd_param_alias(&m->params, m->front.table, "lm_head.weight");

@@ -9,7 +9,8 @@ typedef struct hd_gpt_opt {
     hd_stack_opt stack; /* inner 0: 4 * width */
     size_t vocab, positions;
     float embedding_dropout;
-    bool untied; /* the output layer has a table of its own */
+    bool untied;       /* the output layer has a table of its own */
+    bool no_positions; /* tokens have no positions, of which there are as many as one likes then */
     hd_frozen frozen;
 } hd_gpt_opt;
 

@@ -24,7 +24,7 @@ hd_status hd_gpt_stepping(hd_stepping **out, const hd_gpt *m, const hd_stepping_
     hd_status st = hd_stepping_new(&s, m, q, err);
     if (!st) st = hd_gpt_cache(&s->cache, m, 0, err);
     if (st) return hd_stepping_free(s), st;
-    s->serial = m->params.serial, s->positions = m->opt.positions;
+    s->serial = m->params.serial, s->positions = m->opt.no_positions ? 0 : m->opt.positions;
     s->read = read, s->forward = forward;
     *out = s;
     return HD_OK;
@@ -35,8 +35,9 @@ hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, c
 {
     const hd_gpt_opt *o = &m->opt;
     hd_stepping *s = NULL;
+    size_t longest = o->no_positions ? INT32_MAX : o->positions;
     hd_status st =
-        hd_gpt_stepping(&s, m, &(hd_stepping_ask){"prompt", ids, len, items, o->vocab, o->positions}, err);
+        hd_gpt_stepping(&s, m, &(hd_stepping_ask){"prompt", ids, len, items, o->vocab, longest}, err);
     if (st) return st;
     for (size_t i = 0; i < items; i++) /* what follows a prompt's last position is still foreseen */
         s->room[i] = (int32_t)(o->positions + 1) - len[i];

@@ -74,7 +74,7 @@ const char *hd_lm_title(const void *self, char *buf, size_t size)
 hd_model_sizes hd_lm_sizes(const void *self)
 {
     const hd_lm *m = self;
-    bool endless = m->type->lm.state || m->type->lm.looks_back || !m->params;
+    bool endless = m->type->lm.state || m->type->lm.looks_back || !m->params || m->opt.no_positions;
     return (hd_model_sizes){.layers = m->type->rows ? m->opt.stack.layers : 0,
                             .vocab = m->opt.vocab,
                             .positions = endless ? INT32_MAX : m->opt.context};

@@ -31,6 +31,7 @@ typedef struct hd_lm_opt {
     size_t context;     /* gpt: positions; rnn, gru, lstm: rows of a window in training */
     float embedding_dropout; /* gpt */
     bool tied;
+    bool no_positions; /* gpt */
 } hd_lm_opt;
 
 typedef struct hd_lm {

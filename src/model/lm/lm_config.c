@@ -28,6 +28,9 @@ static const hd_key late[] = {
     {KEY("embedding_dropout", REAL, embedding_dropout), .most = 0.999, .when = HD_KEY_LATE},
     {KEY("attention_dropout", REAL, stack.attention_dropout), .most = 0.999, .when = HD_KEY_LATE},
     {KEY("eps", REAL, stack.eps), .most = 1, .when = HD_KEY_LATE},
+    {KEY("relative", WHOLE, stack.relative_span), .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("local_block", WHOLE, stack.local_block), .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("no_positions", FLAG, no_positions), .when = HD_KEY_RARE},
     {0},
 };
 static const hd_key last[] = {

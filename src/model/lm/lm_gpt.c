@@ -17,7 +17,8 @@ static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
                     .vocab = o->vocab,
                     .positions = o->context,
                     .embedding_dropout = o->embedding_dropout,
-                    .untied = !o->tied};
+                    .untied = !o->tied,
+                    .no_positions = o->no_positions};
     if (o->stack.act == HD_IDENTITY) g.stack.act = HD_gelu_tanh;
     hd_gpt *gpt = NULL;
     hd_status s = hd_gpt_make(&gpt, b, &g, err);
@@ -79,6 +80,9 @@ static void describe(const void *self, hd_details *to)
     hd_details_whole(to, "context", o->context);
     hd_details_whole(to, "heads", (uint64_t)o->stack.heads);
     hd_details_whole(to, "width", o->stack.width);
+    if (o->stack.relative_span) hd_details_whole(to, "relative distances", (uint64_t)o->stack.relative_span);
+    if (o->stack.local_block) hd_details_whole(to, "local blocks", (uint64_t)o->stack.local_block);
+    if (o->no_positions) hd_details_text(to, "positions", "none");
 }
 
 static hd_attention_layers attention(const void *self, hd_attention_kind k)
@@ -91,9 +95,12 @@ static hd_attention_layers attention(const void *self, hd_attention_kind k)
 
 static const char *formula(const void *self, const char *name)
 {
-    if (hd_formula_is(name, "X")) return "emb + position";
+    const hd_lm_opt *o = &((const hd_lm *)self)->opt;
+    if (hd_formula_is(name, "X")) return o->no_positions ? "emb" : "emb + position";
+    if (o->stack.relative_span && hd_formula_is(name, "scores"))
+        return "Q K^T + S, S_ij = q_i e_(i-j): Q E^T skewed, so that its columns are keys, not distances";
     if (hd_formula_is(name, "logits")) return "y E^T: y is the row above, E the table of tokens";
-    return hd_formula_block(((const hd_lm *)self)->opt.stack.pre_norm, name);
+    return hd_formula_block(o->stack.pre_norm, name);
 }
 
 const hd_model_type hd_model_gpt = {

@@ -1,7 +1,8 @@
-/* GPT a token a step, for as long as one likes. When a hypothesis has used up the positions, the later half
-   of what it saw is read again: it leaves the cache and joins anew, so that a step costs about two on average
-   and every token but a text's first ones has at least half of the context. Easy to get wrong: what a
-   hypothesis forgets, and when, must not depend on those beside it. */
+/* GPT a token a step, for as long as one likes. One without positions just goes on, and distances beyond
+   what its attention tells apart are all the same to it. When a hypothesis has used up the positions, the
+   later half of what it saw is read again: it leaves the cache and joins anew, so that a step costs about two
+   on average and every token but a text's first ones has at least half of the context. Easy to get wrong:
+   what a hypothesis forgets, and when, must not depend on those beside it. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -163,6 +164,7 @@ hd_status hd_lm_gpt_stepper(hd_stepper *out, const void *self, const int32_t *id
 {
     const hd_lm *m = self;
     (void)start;
+    if (m->opt.no_positions) return hd_gpt_stepper(out, m->model, ids, len, items, err);
     hd_stepping_ask q = {"prompt", ids, len, items, m->opt.vocab, INT32_MAX};
     turning *s = hd_mem_zero(sizeof *s);
     if (!s) return hd_err_nomem(err, sizeof *s);

@@ -26,7 +26,7 @@ static const struct {
     [HD_LM_rnn] = {CELLS | HD_HAS_ACTIVATION, HD_PRESET_RNN},
     [HD_LM_gru] = {CELLS, HD_PRESET_CELLS},
     [HD_LM_lstm] = {CELLS, HD_PRESET_CELLS},
-    [HD_LM_gpt] = {CELLS | HD_HAS_BLOCKS | HD_HAS_ACTIVATION, HD_PRESET_GPT},
+    [HD_LM_gpt] = {CELLS | HD_HAS_BLOCKS | HD_HAS_POSITIONS | HD_HAS_ACTIVATION, HD_PRESET_GPT},
 };
 
 bool hd_language_has(hd_lm_kind kind, const hd_option *row)
@@ -77,11 +77,15 @@ static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, hd_err *err)
                    {"layers", (size_t)m->stack.layers, HD_HAS_LAYERS},
                    {"width", m->stack.width, HD_HAS_NETWORK},
                    {"ffn-size", inner, HD_HAS_FFNN | HD_HAS_BLOCKS},
-                   {"heads", (size_t)m->stack.heads, HD_HAS_BLOCKS}};
+                   {"heads", (size_t)m->stack.heads, HD_HAS_BLOCKS},
+                   {"relative", (size_t)m->stack.relative_span, HD_HAS_BLOCKS},
+                   {"local-block", (size_t)m->stack.local_block, HD_HAS_BLOCKS}};
     hd_status s = hd_taking_say(t, "model", hd_lm_names[m->kind], err);
     for (size_t i = 0; !s && i < sizeof numbers / sizeof *numbers; i++)
         if (parts & numbers[i].needs) s = hd_taking_number(t, numbers[i].name, numbers[i].value, err);
     if (!s && parts & HD_HAS_BLOCKS) s = hd_taking_say(t, "norm", m->stack.pre_norm ? "pre" : "post", err);
+    if (!s && parts & HD_HAS_POSITIONS)
+        s = hd_taking_say(t, "position-kind", m->no_positions ? "none" : "learned", err);
     if (!s && parts & HD_HAS_NETWORK) s = hd_taking_number(t, "untied", !m->tied, err);
     if (!s && parts & HD_HAS_ACTIVATION) s = hd_taking_activation(t, m->stack.act, err);
     return s;
@@ -102,7 +106,7 @@ static hd_status take(hd_taking *t, hd_err *err)
                           type->name);
     s = take_sizes(t, &m, err);
     if (!s) s = hd_taking_number(t, "context", m.context, err);
-    if (!s && type->attention && (size_t)o->context > m.context)
+    if (!s && type->attention && !m.no_positions && (size_t)o->context > m.context)
         s = hd_err_set(err, HD_EARG, "--context is %d, but the model of --from %s sees %zu tokens",
                        o->context, o->from, m.context);
     return s ? s : hd_taking_real(t, "dropout", (double)m.stack.dropout, err);
@@ -142,6 +146,7 @@ static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
     if (!s && o->from && !named)
         s = hd_recipe_continue(set, gpt ? hd_recipe_rate((size_t)o->width) : o->lr / 10, err);
     if (!s && gpt && !o->from) s = hd_recipe_follow(set, "ffn-size", 4 * o->width, err);
+    if (!s && gpt && !o->from) s = hd_recipe_follow(set, "position-kind", o->relative ? 2 : 1, err);
     return s ? s : derive_tokens(set, err);
 }
 
@@ -165,6 +170,9 @@ hd_lm_opt hd_language_model(const hd_train_options *o)
                        .embedding_dropout = (float)o->dropout,
                        .stack.attention_dropout = (float)o->dropout,
                        .stack.pre_norm = o->norm != 1,
+                       .stack.relative_span = o->relative,
+                       .stack.local_block = o->local_block,
+                       .no_positions = parts_of(o) & HD_HAS_POSITIONS && o->position_kind == 2,
                        /* a hidden layer of another width needs an output table of its own */
                        .tied = !o->untied && (!(parts_of(o) & HD_HAS_FFNN) || o->ffn_size == o->width),
                        .stack.act = hd_train_activation(o->activation)};
@@ -184,6 +192,8 @@ hd_status hd_language_check(const hd_train_options *o, hd_err *err)
     if (parts & HD_HAS_NGRAM) return HD_OK;
     if (parts & HD_HAS_BLOCKS && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
+    if (parts & HD_HAS_POSITIONS && o->position_kind == 0)
+        return hd_err_set(err, HD_EARG, "--position-kind of a %s is learned or none", kind);
     hd_unary act = hd_train_activation(o->activation);
     if (kinds[o->model].parts == (CELLS | HD_HAS_ACTIVATION) && act != HD_tanh && act != HD_sigmoid)
         return hd_err_set(err, HD_EARG, "--activation of a %s is tanh or sigmoid", kind);
