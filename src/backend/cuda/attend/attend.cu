@@ -155,6 +155,8 @@ extern "C" hd_status hd_cuda_attend(hd_backend *b, const hd_attend_args *a)
     attend_edges e = {};
     if (!hd_attend_describe(&t, &e, a->at, a->q, a->k, a->v))
         return hd_cuda_fail(c, "attend", "the relative table has too many buckets");
+    if (a->at->distance || a->at->block)
+        return hd_cuda_fail(c, "attend", "relative attention and local blocks run on the cpu: --device cpu");
     if (!t.items || !t.longest_q || !t.heads) return HD_OK;
     bool probed = a->raw || a->scaled || a->masked || a->weights;
     const hd_tensor *const all[] = {a->y, a->q, a->k, a->v};
