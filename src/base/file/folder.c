@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file/lock.h"
+#include "base/mem.h"
 
 static hd_status folder_error(hd_err *err, const char *path, const char *what)
 {
@@ -59,6 +61,45 @@ hd_status hd_folder_each(const char *path, hd_folder_fn *fn, void *context, hd_e
     if (!s && errno) s = folder_error(err, path, "cannot read the folder");
     closedir(d);
     return s;
+}
+
+static hd_status add_name(void *context, const char *name, hd_err *err)
+{
+    hd_folder_list *n = context;
+    if (name[0] == '.') return HD_OK;
+    hd_status s = hd_mem_reserve(&n->at, &n->room, n->count + 1, sizeof *n->at, err);
+    if (s) return s;
+    n->at[n->count] = hd_mem_text(name);
+    return n->at[n->count] ? (n->count++, HD_OK) : hd_err_nomem(err, strlen(name));
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+hd_status hd_folder_names(hd_folder_list *out, const char *path, hd_err *err)
+{
+    *out = (hd_folder_list){0};
+    hd_status s = hd_folder_each(path, add_name, out, err);
+    if (s)
+        hd_folder_list_release(out);
+    else if (out->count)
+        qsort(out->at, out->count, sizeof *out->at, by_text);
+    return s;
+}
+
+void hd_folder_list_release(hd_folder_list *n)
+{
+    for (size_t i = 0; i < n->count; i++) hd_mem_free(n->at[i]);
+    hd_mem_free(n->at);
+    *n = (hd_folder_list){0};
+}
+
+bool hd_is_folder(const char *path)
+{
+    struct stat info;
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
 /* "weights.safetensors.tmp.123.0", as base/file/file.c names them, and nothing like "notes.tmp.txt" */

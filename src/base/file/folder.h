@@ -3,6 +3,7 @@
 #define HD_BASE_FILE_FOLDER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/status.h"
 
@@ -21,6 +22,17 @@ hd_status hd_folder_make(const char *path, bool *made, hd_err *err);
 /* Calls fn with the name of everything in the folder, in no order, until it fails. */
 typedef hd_status hd_folder_fn(void *context, const char *name, hd_err *err);
 hd_status hd_folder_each(const char *path, hd_folder_fn *fn, void *context, hd_err *err);
+
+/* The names of all that is in a folder but what begins with a dot, in the order of their bytes: it is the
+   same on every machine. */
+typedef struct hd_folder_list {
+    char **at;
+    size_t count, room;
+} hd_folder_list;
+hd_status hd_folder_names(hd_folder_list *out, const char *path, hd_err *err);
+void hd_folder_list_release(hd_folder_list *n); /* accepts {0} */
+
+bool hd_is_folder(const char *path); /* follows links */
 
 /* A missing folder is empty, and so is one with only a lock (base/file/lock.h) and leftovers of killed
    saves. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/file/lines.h"
-#include "data/sound/sound.h"
+#include "data/sound/features.h"
 #include "text/vocab.h"
 
 typedef struct hd_sound_set {
@@ -17,7 +17,7 @@ typedef struct hd_sound_set {
     uint64_t hash;   /* tells changed data from the same: names, sizes, lengths, texts */
     size_t skipped;  /* sounds left out because they are invalid */
     hd_vocab name;   /* [count] below root */
-    uint64_t *mark;  /* [count] hash of name and size of the file */
+    uint64_t *mark;  /* [count] hash of name, length and rate */
     char *root;      /* the folder of the sounds */
     char *letters;   /* of the texts */
 } hd_sound_set;
@@ -30,8 +30,9 @@ void hd_sound_set_release(hd_sound_set *s); /* accepts {0} */
 /* A file a line, relative to the folder of the list, and behind a tab what is said; or no texts at all. */
 hd_status hd_sound_set_list(hd_sound_set *out, const char *path, bool skip, hd_err *err);
 
-/* All sounds of a folder and those below, each with its text beside it: a.wav and a.txt. Names that begin
-   with a dot do not count; a sound without a text is invalid, and so is a file that is neither. */
+/* All sounds of a folder and those below, each with its text beside it: a.wav and a.txt, whose lines become
+   one. Names that begin with a dot do not count; every other file is a sound, and one without a text is
+   invalid. */
 hd_status hd_sound_set_folder(hd_sound_set *out, const char *folder, bool skip, hd_err *err);
 
 /* Either of them, by what the path is. */
@@ -50,6 +51,10 @@ static inline size_t hd_sound_set_samples(const hd_sound_set *s, size_t i, int r
 
 /* Reads it, at a rate (0: its own). Threads may do so at the same time. */
 hd_status hd_sound_set_sound(const hd_sound_set *s, size_t i, int rate, hd_sound *out, hd_err *err);
+
+/* Sounds without a frame, or with more than `most` of them, are left out and counted with `skip`, otherwise
+   the first is an error. Fails where nothing is left. */
+hd_status hd_sound_set_limit(hd_sound_set *s, const hd_features_opt *o, size_t most, bool skip, hd_err *err);
 
 /* Moves a share of the sounds to out. Which ones depends on the seed and the sounds, not on their order. At
    least one on either side; HD_EARG where there are too few. */
