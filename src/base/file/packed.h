@@ -45,6 +45,9 @@ HD_PACKED_LIST(HD_PACKED_DECLARE)
 hd_status hd_packed_find(const hd_packed_type **type, const uint8_t *data, size_t size, const char *file,
                          hd_err *err);
 
+/* Bytes that zlib makes of these, as zlib.compress of Python: how much they repeat themselves. */
+hd_status hd_packed_size(size_t *out, const void *bytes, size_t count, hd_err *err);
+
 /* The error of a format whose library is missing. */
 hd_status hd_packed_absent(const char *name, const char *library, const char *file, hd_err *err);
 

@@ -92,3 +92,19 @@ static void gzip_close(void *state)
 }
 
 const hd_packed_type hd_packed_gzip = {"gzip", gzip_open, gzip_step, gzip_close};
+
+hd_status hd_packed_size(size_t *out, const void *bytes, size_t count, hd_err *err)
+{
+    z_stream z = {.zalloc = z_get, .zfree = z_put};
+    uint8_t packed[4096];
+    int done = Z_OK;
+    if (count > UINT32_MAX / 2) return hd_err_set(err, HD_ELIMIT, "%zu bytes are too many to pack", count);
+    if (deflateInit(&z, Z_DEFAULT_COMPRESSION) != Z_OK) return hd_err_nomem(err, 0);
+    z.next_in = (uint8_t *)bytes, z.avail_in = (unsigned)count;
+    for (*out = 0; done == Z_OK; *out += sizeof packed - z.avail_out) {
+        z.next_out = packed, z.avail_out = sizeof packed;
+        done = deflate(&z, Z_FINISH);
+    }
+    deflateEnd(&z);
+    return HD_OK;
+}
