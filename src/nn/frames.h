@@ -11,6 +11,7 @@ typedef struct hd_frames_host {
     const int32_t *frames; /* [items] */
     const int32_t *number; /* [items] in their set, for random draws; NULL: their place */
     size_t items, bins;
+    bool grid; /* for fronts with convolutions: items are grids of one row, and the shape has all lengths */
 } hd_frames_host;
 
 /* Sends them, before anything of the step is captured. In a training step they are filled up, as tokens are.

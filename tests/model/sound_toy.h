@@ -32,7 +32,10 @@ static const struct {
      {.begin = HD_BEGINNING_maps, .read = HD_READING_tanh}},
     {"transformer", "transformer:2", "transformer:2", 4, {0}},
     {"pyramid under blocks", "pyramid:1+transformer:1", "transformer:1", 1, {0}},
+    {"whisper", "transformer:2", "transformer:2", 1, {0}}, /* convolutions, and all else as it has it */
 };
+
+static bool st_grid; /* whether the model that was made last reads grids */
 
 CHECK_UNUSED static hd_encdec *st_model(hd_backend *b, size_t k, size_t width, double spread)
 {
@@ -47,6 +50,15 @@ CHECK_UNUSED static hd_encdec *st_model(hd_backend *b, size_t k, size_t width, d
         .sinusoid = {.halves = true},
         .output_bias = true,
         .recurrent = st_kinds[k].r};
+    if (!strcmp(st_kinds[k].name, "whisper")) {
+        hd_encdec_opt whisper = hd_encdec_opt_whisper();
+        whisper.sound.bins = o.sound.bins, whisper.sound.positions = o.sound.positions;
+        whisper.stack.heads = o.stack.heads, whisper.stack.width = width, whisper.stack.inner = o.stack.inner;
+        whisper.stack.act = o.stack.act, whisper.target_vocab = o.target_vocab,
+        whisper.positions = o.positions;
+        o = whisper;
+    }
+    st_grid = hd_sound_encoder_grid(&o.sound);
     if (hd_stages_read(&o.encoder, st_kinds[k].encoder, &err) ||
         hd_stages_read(&o.decoder, st_kinds[k].decoder, &err) || hd_encdec_new(&m, b, &o, true, &err) ||
         hd_params_draw(&m->params, 3, &err))
@@ -64,8 +76,11 @@ CHECK_UNUSED static hd_frames_host st_sounds(size_t first, size_t items)
     for (size_t i = 0; i < COUNT_OF(st_value); i++)
         st_value[i] = (float)sin(0.37 * (double)i + 0.011 * (double)(i * i % 97));
     for (size_t i = 0; i < first; i++) from += (size_t)st_frames[i] * ST_BINS;
-    return (hd_frames_host){
-        .value = st_value + from, .frames = st_frames + first, .items = items, .bins = ST_BINS};
+    return (hd_frames_host){.value = st_value + from,
+                            .frames = st_frames + first,
+                            .items = items,
+                            .bins = ST_BINS,
+                            .grid = st_grid};
 }
 
 typedef struct st_batch {

@@ -84,8 +84,8 @@ static void texts_depend_on_the_sound(void **state)
 static void time_is_reduced_and_odd_rows_stay(void **state)
 {
     (void)state;
-    static const int32_t len[][ST_ITEMS] = {
-        {4, 1, 2, 5}, {2, 1, 1, 3}, {7, 1, 4, 10}, {4, 1, 2, 5}, {7, 1, 4, 10}};
+    static const int32_t len[][ST_ITEMS] = {{4, 1, 2, 5}, {2, 1, 1, 3},  {7, 1, 4, 10},
+                                            {4, 1, 2, 5}, {7, 1, 4, 10}, {7, 1, 4, 10}};
     for (size_t k = 0; k < COUNT_OF(st_kinds); k++) {
         hd_backend *b = backend_of("cpu", 1);
         hd_run r = run_on(b);

@@ -20,7 +20,15 @@ const hd_encdec_names hd_encdec_marian = {"model.", &hd_stack_marian, &hd_stack_
                         .table = "wte",
                         .positions = "decoder.transformer.wpe",
                         .fit = "enc_to_dec_proj",
-                        .output = "decoder.lm_head"};
+                        .output = "decoder.lm_head"},
+                      hd_encdec_whisper = {.prefix = "model.",
+                                           .encoder = &hd_stack_marian,
+                                           .decoder = &hd_stack_marian,
+                                           .side = {"encoder", "decoder"},
+                                           .table = "embed_tokens",
+                                           .positions = "decoder.embed_positions",
+                                           .fit = "decoder.fit",
+                                           .output = "proj_out"};
 
 hd_encdec_opt hd_encdec_opt_t5(void)
 {
@@ -31,6 +39,19 @@ hd_encdec_opt hd_encdec_opt_t5(void)
                            .stack.rms = true,
                            .stack.unscaled_scores = true,
                            .names = &hd_encdec_t5};
+}
+
+hd_encdec_opt hd_encdec_opt_whisper(void)
+{
+    return (hd_encdec_opt){.sounds = true,
+                           .sound.kind = HD_SOUND_conv,
+                           .tied = true,
+                           .unscaled = true,
+                           .learned_positions = true,
+                           .stack.pre_norm = true,
+                           .stack.unbiased_keys = true,
+                           .stack.eps = 1e-5f,
+                           .names = &hd_encdec_whisper};
 }
 
 /* Whether a side begins with blocks, which need positions and scaled embeddings. */

@@ -22,7 +22,7 @@ typedef struct hd_encdec_names {
     const char *output;
 } hd_encdec_names;
 
-extern const hd_encdec_names hd_encdec_marian, hd_encdec_t5, hd_encdec_vision;
+extern const hd_encdec_names hd_encdec_marian, hd_encdec_t5, hd_encdec_vision, hd_encdec_whisper;
 
 typedef struct hd_encdec_opt {
     hd_stages encoder, decoder;         /* a decoder's recurrent stage comes first. Empty: a transformer */
@@ -52,6 +52,8 @@ typedef struct hd_encdec_opt {
 
 /* What all T5 have in common; sizes, gate and output are left to say. */
 hd_encdec_opt hd_encdec_opt_t5(void);
+/* The same of all Whispers: sizes and features are left to say. */
+hd_encdec_opt hd_encdec_opt_whisper(void);
 
 typedef struct hd_encdec {
     hd_encdec_opt opt; /* stages resolved */

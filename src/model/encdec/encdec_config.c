@@ -19,6 +19,7 @@ enum {
     T5 = 4,
     PICTURES = 8,
     SOUNDS = 16,
+    WHISPER = 32,
     CELLS = STAGED | PICTURES | SOUNDS,
     ANY = PLAIN | CELLS
 };
@@ -28,8 +29,8 @@ enum {
 static const hd_key keys[] = {
     {KEY("encoder", STAGES, encoder), .of = CELLS},
     {KEY("decoder", STAGES, decoder), .of = CELLS},
-    {KEY("encoder_layers", WHOLE, encoder_layers), .least = 1, .most = MOST_SIZE, .of = PLAIN | T5},
-    {KEY("decoder_layers", WHOLE, decoder_layers), .least = 1, .most = MOST_SIZE, .of = PLAIN | T5},
+    {KEY("encoder_layers", WHOLE, encoder_layers), .least = 1, .most = MOST_SIZE, .of = PLAIN | T5 | WHISPER},
+    {KEY("decoder_layers", WHOLE, decoder_layers), .least = 1, .most = MOST_SIZE, .of = PLAIN | T5 | WHISPER},
     {KEY("heads", WHOLE, stack.heads), .least = 1, .most = MOST_SIZE},
     {KEY("width", WHOLE, stack.width), .least = 1, .most = MOST_SIZE},
     {KEY("inner", WHOLE, stack.inner), .least = 1, .most = MOST_SIZE},
@@ -48,7 +49,8 @@ static const hd_key keys[] = {
     {KEY("learned_positions", FLAG, learned_positions), .of = ANY},
     {KEY(SOURCE_VOCAB, WHOLE, source_vocab), .least = 1, .most = INT32_MAX, .when = HD_KEY_LATE,
      .of = PLAIN | STAGED},
-    {KEY(TARGET_VOCAB, WHOLE, target_vocab), .least = 1, .most = INT32_MAX, .when = HD_KEY_LATE, .of = ANY},
+    {KEY(TARGET_VOCAB, WHOLE, target_vocab), .least = 1, .most = INT32_MAX, .when = HD_KEY_LATE,
+     .of = ANY | WHISPER},
     {KEY("unscaled", FLAG, unscaled), .when = HD_KEY_RARE, .of = ANY},
     {KEY("no_positions", FLAG, no_positions), .when = HD_KEY_RARE, .of = ANY},
     {KEY("unscaled_scores", FLAG, stack.unscaled_scores), .when = HD_KEY_RARE, .of = ANY},
@@ -77,7 +79,8 @@ static const hd_key keys[] = {
  */
 static const char transformer[] = "transformer", encdec[] = "encoder-decoder", t5[] = "t5",
                   captioner[] = "captioner", vision[] = "vision-encoder-decoder",
-                  transcriber[] = "transcriber", ENCODER[] = "picture_encoder", FRONT[] = "sound_front";
+                  transcriber[] = "transcriber", whisper[] = "whisper", ENCODER[] = "picture_encoder",
+                  FRONT[] = "sound_front";
 
 static bool plain(const hd_stages *s)
 {
@@ -88,7 +91,7 @@ const char *hd_encdec_kind(const hd_encdec_opt *o)
 {
     if (o->names == &hd_encdec_t5) return t5;
     if (o->pictures) return o->names == &hd_encdec_vision ? vision : captioner;
-    if (o->sounds) return transcriber;
+    if (o->sounds) return o->names == &hd_encdec_whisper ? whisper : transcriber;
     return plain(&o->encoder) && plain(&o->decoder) ? transformer : encdec;
 }
 
@@ -101,6 +104,7 @@ static unsigned having(const char *kind)
 {
     if (kind == captioner || kind == vision) return PICTURES;
     if (kind == transcriber) return SOUNDS;
+    if (kind == whisper) return WHISPER;
     return kind == t5 ? T5 : kind == encdec ? STAGED : PLAIN;
 }
 
@@ -146,7 +150,7 @@ static void read_sound(hd_model_config *c, hd_encdec_opt *o)
 
 static const char *kind_named(const char *model)
 {
-    static const char *const kinds[] = {transformer, encdec, t5, captioner, vision, transcriber};
+    static const char *const kinds[] = {transformer, encdec, t5, captioner, vision, transcriber, whisper};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(model, kinds[i])) return kinds[i];
     return transformer;
@@ -156,7 +160,9 @@ void hd_encdec_config_read(hd_model_config *c, hd_encdec_opt *o)
 {
     const char *model = hd_model_config_text(c, "model");
     const char *kind = kind_named(model);
-    *o = kind == t5 ? hd_encdec_opt_t5() : (hd_encdec_opt){.sinusoid = {.halves = true}}; /* as Marian */
+    *o = kind == t5        ? hd_encdec_opt_t5()
+         : kind == whisper ? hd_encdec_opt_whisper()
+                           : (hd_encdec_opt){.sinusoid = {.halves = true}}; /* as Marian */
     o->encoder_layers = o->decoder_layers = 1;
     if (strcmp(model, kind))
         hd_model_config_refuse(c, "\"model\" is \"%.40s\", not \"%s\", \"%s\" or \"%s\"", model, transformer,
@@ -166,7 +172,7 @@ void hd_encdec_config_read(hd_model_config *c, hd_encdec_opt *o)
     o->pictures = kind == captioner || kind == vision;
     if (kind == vision) o->names = &hd_encdec_vision;
     if (o->pictures) read_image(c, o);
-    o->sounds = kind == transcriber;
+    o->sounds = kind == transcriber || kind == whisper;
     if (o->sounds) read_sound(c, o);
     if (kind == t5) o->target_vocab = o->source_vocab;
     if (o->encoder_layers > MOST_LAYERS || o->decoder_layers > MOST_LAYERS)

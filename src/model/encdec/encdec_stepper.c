@@ -39,6 +39,7 @@ static hd_encoded read_pictures(hd_run *r, const hd_stepping *s, const hd_arriva
 /* The same of sound. */
 static hd_encoded read_sounds(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
 {
+    const hd_encdec *m = s->model;
     const hd_frames_host *all = s->sounds;
     size_t first = (size_t)a->ids[0], from = 0;
     hd_frames frames;
@@ -46,9 +47,10 @@ static hd_encoded read_sounds(hd_run *r, const hd_stepping *s, const hd_arrivals
     const hd_frames_host part = {.value = all->value + from * all->bins,
                                  .frames = all->frames + first,
                                  .items = a->items,
-                                 .bins = all->bins};
+                                 .bins = all->bins,
+                                 .grid = hd_sound_encoder_grid(&m->opt.sound)};
     if (!hd_frames_send(r, &frames, &part)) return (hd_encoded){0};
-    return hd_encdec_encode(r, s->model, &(hd_items){.frames = &frames});
+    return hd_encdec_encode(r, m, &(hd_items){.frames = &frames});
 }
 
 static hd_encoded read_tokens(hd_run *r, const hd_stepping *s, const hd_arrivals *a)

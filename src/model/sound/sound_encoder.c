@@ -31,7 +31,8 @@ hd_status hd_sound_encoder_make(hd_sound_encoder *out, hd_params *p, const hd_so
     hd_status s = e.type->check(o, err);
     if (s) return s;
     e.type->make(&e, p);
-    if (o->placed) e.position = hd_param_hidden(p, o->positions, hd_sound_encoder_width(o), table);
+    if (o->placed && !e.position)
+        e.position = hd_param_hidden(p, o->positions, hd_sound_encoder_width(o), table);
     e.opt.name = NULL;
     *out = e;
     return HD_OK;
@@ -77,6 +78,11 @@ hd_front hd_sound_encoder_front(const hd_sound_encoder *e)
 size_t hd_sound_encoder_width(const hd_sound_encoder_opt *o)
 {
     return types[o->kind]->width(o);
+}
+
+bool hd_sound_encoder_grid(const hd_sound_encoder_opt *o)
+{
+    return types[o->kind]->grid;
 }
 
 int hd_sound_encoder_reduction(const hd_sound_encoder_opt *o)

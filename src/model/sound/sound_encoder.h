@@ -8,7 +8,9 @@
 #include "nn/front.h"
 
 /* X(name, what it is) */
-#define HD_SOUND_FRONT_LIST(X) X(frames, "neighboring frames side by side, through a linear layer")
+#define HD_SOUND_FRONT_LIST(X)                                           \
+    X(frames, "neighboring frames side by side, through a linear layer") \
+    X(conv, "two convolutions over time, the second at every other place, as Whisper has them")
 
 #define X(name, text) HD_SOUND_##name,
 typedef enum hd_sound_front_kind { HD_SOUND_FRONT_LIST(X) HD_SOUND_FRONTS } hd_sound_front_kind;
@@ -32,12 +34,14 @@ typedef struct hd_sound_encoder {
     hd_sound_encoder_opt opt;
     const struct hd_sound_front_type *type;
     hd_dense project;
-    hd_param *position;
+    hd_dense conv[2];
+    hd_param *position; /* where a kind does not make it, it is not in files */
 } hd_sound_encoder;
 
 struct hd_preparing; /* model/prepare.h */
 
 typedef struct hd_sound_front_type {
+    bool grid; /* it reads frames as grids (hd_frames_host.grid) */
     /* Refuses options that make none. */
     hd_status (*check)(const hd_sound_encoder_opt *o, hd_err *err);
     void (*make)(hd_sound_encoder *e, hd_params *p); /* a failure stays in p->err */
@@ -58,6 +62,7 @@ hd_status hd_sound_encoder_make(hd_sound_encoder *out, hd_params *p, const hd_so
 hd_front hd_sound_encoder_front(const hd_sound_encoder *e);
 
 size_t hd_sound_encoder_width(const hd_sound_encoder_opt *o); /* columns of its rows */
+bool hd_sound_encoder_grid(const hd_sound_encoder_opt *o);    /* hd_frames_host.grid */
 /* Most frames of an item. */
 size_t hd_sound_encoder_frames(const hd_sound_encoder_opt *o);
 int hd_sound_encoder_reduction(const hd_sound_encoder_opt *o);
