@@ -1,0 +1,99 @@
+/* Transcribing with Whisper: a file in windows, each decoded by the published rules. What a file gives
+   depends neither on others nor on the number of threads. */
+#ifndef HD_TASK_TRANSCRIBE_WHISPER_WHISPER_H
+#define HD_TASK_TRANSCRIBE_WHISPER_WHISPER_H
+
+#include "model/encdec/memory.h"
+#include "task/transcribe/transcript.h"
+#include "task/transcribe/whisper/rules.h"
+
+enum { HD_WHISPER_TEMPERATURES = 16 };
+
+typedef struct hd_whisper_opt {
+    const char *language; /* by its code or English name; NULL: of multilingual models it is detected */
+    bool translate;       /* to English */
+    bool timestamps;      /* segments with times; files that are longer than a window always have them */
+    bool words;           /* times of words, from attention */
+    const char *prompt;   /* a text that comes before; NULL: none */
+    bool forgets;         /* windows do not go on from the text of those before them */
+    size_t beam;          /* 0 or 1: the likeliest token */
+    /* Tried one after the other while a text is not good enough; above 0 tokens are drawn. None: 0. */
+    float temperature[HD_WHISPER_TEMPERATURES];
+    size_t temperatures;
+    double least_logprob;    /* mean of a token; -INFINITY: any is good enough */
+    double most_compression; /* of its tokens by zlib; INFINITY: any */
+    double most_no_speech; /* windows less likely to be speech are skipped where least_logprob is missed, too;
+                              INFINITY: none */
+    uint64_t seed;
+} hd_whisper_opt;
+
+/* As published: temperatures 0, 0.2, ... 1, a mean log-probability of -1, 1.35, 0.6. */
+hd_whisper_opt hd_whisper_opt_usual(void);
+
+/* Features of a file, whatever it is. */
+typedef struct hd_whisper_source {
+    size_t frames;   /* that are sound */
+    size_t readable; /* what can be read; more than that where silence follows. Behind it are zeros. */
+    /* to [count, bins]: frames first .. first + count-1, all of them readable. */
+    hd_status (*read)(void *context, size_t first, size_t count, float *to, hd_err *err);
+    void *context;
+} hd_whisper_source;
+
+typedef struct hd_whisper {
+    const hd_encdec *model;
+    const hd_tokenizer *tokenizer;
+    hd_whisper_rules rules;
+    size_t window, bins; /* frames of a window; numbers of a frame */
+    double frame;        /* seconds */
+    hd_memory memory;    /* of the window */
+    float *features;     /* [window, bins] */
+} hd_whisper;
+
+/* The model stays the caller's; folder: where its generation_config.json lies. */
+hd_status hd_whisper_open(hd_whisper *out, const hd_encdec *m, const hd_tokenizer *t, const char *folder,
+                          hd_err *err);
+void hd_whisper_release(hd_whisper *w); /* accepts {0} */
+
+/* Refuses options that the model cannot meet: an unknown language, words without heads that align. */
+hd_status hd_whisper_check(const hd_whisper *w, const hd_whisper_opt *opt, hd_err *err);
+
+/* Appends the segments of a file to a transcript that was made ready. */
+hd_status hd_whisper_transcribe(hd_transcript *out, hd_whisper *w, hd_run *r, const hd_whisper_source *from,
+                                const hd_whisper_opt *opt, hd_err *err);
+
+/* -- for the files of this folder -- */
+
+/* What was heard in a window. */
+typedef struct hd_heard {
+    hd_ids ids;    /* without the end token */
+    bool finished; /* there was one */
+    double logprob, no_speech, compression, temperature;
+    bool skip; /* nobody speaks */
+} hd_heard;
+
+typedef struct hd_listening {
+    hd_whisper *w;
+    hd_run *r;
+    const hd_whisper_opt *opt;
+    bool timestamps;
+    hd_ids prompt;
+    size_t start;  /* place of the start token in it */
+    size_t number; /* of the window */
+} hd_listening;
+
+/* Decodes the window in memory, at rising temperatures while it is not good enough. */
+hd_status hd_whisper_hear(hd_heard *out, const hd_listening *l, hd_err *err);
+/* The likeliest language of the window in memory. */
+hd_status hd_whisper_detect(int32_t *out, hd_whisper *w, hd_run *r, hd_err *err);
+
+/* Appends the segments of what was heard in a window that begins at frame `seek` and has `frames` of sound;
+ *next gets the frames until the next window. times [ids]: as of hd_whisper_align, or NULL. */
+typedef struct hd_window {
+    size_t seek, frames;
+    const double *times;
+    const char *language; /* of its words */
+} hd_window;
+hd_status hd_whisper_segments(hd_transcript *to, const hd_whisper *w, const hd_heard *heard,
+                              const hd_window *at, size_t *next, hd_err *err);
+
+#endif
