@@ -114,11 +114,12 @@ static hd_status check(const hd_passage *p, hd_err *err)
                           hd_lm_names[o.kind]);
     if (!o.stack.pre_norm)
         return hd_err_set(err, HD_EARG, "%s: GPT-2 normalizes before each layer; this model behind", p->from);
-    if (o.stack.relative_span || o.stack.local_block || o.no_positions)
+    if (o.stack.relative_span || o.stack.local_block || o.no_positions || o.position != HD_GPT_LEARNED)
         return hd_err_set(err, HD_EARG, "%s: GPT-2 has positions and attends to all before; this model %s",
                           p->from,
                           o.stack.relative_span ? "has relative attention"
                           : o.no_positions      ? "has no positions"
+                          : o.position          ? "has positions that are not learned"
                                                 : "attends by local blocks");
     hd_status s = o.stack.act == HD_IDENTITY ? HD_OK : hd_family_check_activation(o.stack.act, p->from, err);
     return s || !has_labels(p) ? s : check_labels(p, err);

@@ -10,6 +10,7 @@
 static double frequency(const hd_sinusoid *s, size_t i, size_t cols)
 {
     double base = s->base > 0 ? s->base : 10000;
+    if (s->period) return 2 * M_PI * (double)(i + 1) / s->period;
     return pow(base, -2 * ((double)i + s->first) / (double)cols);
 }
 
@@ -21,7 +22,8 @@ void hd_sinusoid_fill(hd_real *out, size_t rows, size_t cols, const hd_sinusoid 
             bool cosine = s->halves ? c >= sines : c % 2;
             size_t i = s->halves ? (cosine ? c - sines : c) : c / 2;
             double angle = ((double)t + s->offset) * frequency(s, i, cols);
-            out[t * cols + c] = (hd_real)(cosine ? cos(angle) : sin(angle));
+            bool idle = s->period && 2 * (i + 1) > (size_t)s->period;
+            out[t * cols + c] = (hd_real)(idle ? 0 : cosine ? cos(angle) : sin(angle));
         }
 }
 

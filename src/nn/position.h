@@ -10,6 +10,8 @@ typedef struct hd_sinusoid {
     double base; /* 0: 10000 */
     int first;   /* index of the first frequency: 0 in the paper, 1 in one of the lectures */
     int offset;  /* position of row 0 */
+    int period;  /* 0, or after how many positions all comes again: frequencies are multiples of it, and
+                    columns  behind the highest of them are 0 */
 } hd_sinusoid;
 
 /* out [rows, cols]: frequencies base^(-2i/cols), computed in double. */

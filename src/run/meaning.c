@@ -60,6 +60,13 @@ hd_status hd_train_check_end(const hd_train_options *o, hd_err *err)
     return HD_OK;
 }
 
+hd_status hd_train_check_positions(const hd_train_options *o, hd_err *err)
+{
+    if (o->position_kind != HD_TRAIN_POSITIONS_PERIODIC) return HD_OK;
+    return hd_err_set(err, HD_EARG, "--position-kind periodic is for --task lm: a %s has no bars",
+                      hd_train_tasks[o->task]);
+}
+
 hd_unary hd_train_activation(int choice)
 {
     return (hd_unary)hd_unary_find(hd_train_activations[choice]);

@@ -26,6 +26,7 @@ const char *const hd_train_model_names[] = {
     HD_LM_LIST(X)
 #undef X
         "transformer",
+    "music",
 #define X(name, text) #name,
     HD_IMAGE_MODEL_LIST(X)
 #undef X
@@ -45,7 +46,7 @@ static const char *const subwords[] = {"bpe", "unigram", NULL};
 const char *const hd_train_stems[] = {"auto", "large", "small", NULL};
 static const char *const query_kinds[] = {"anchors", "learned", NULL};
 static const char *const norms[] = {"pre", "post", NULL};
-static const char *const position_kinds[] = {"sinusoidal", "learned", "none", NULL};
+static const char *const position_kinds[] = {"sinusoidal", "learned", "none", "periodic", NULL};
 static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
 static const char *const tokenizers[] = {
 #define X(name, summary) #name,
@@ -107,6 +108,7 @@ enum {
 #define AUGMENTS(of)  .group = "Augmentation of pictures", FOR(of), NEEDS(HD_HAS_PICTURES)
 #define AUGMENTATION  AUGMENTS(PICTURES)
 #define PICTURE_MODEL MODEL, FOR(PICTURES), NEEDS(HD_HAS_PICTURES)
+#define MUSIC         .group = "Augmentation of music", FOR(LM), NEEDS(HD_HAS_MUSIC)
 #define RESNET        MODEL, FOR(PICTURES), NEEDS(HD_HAS_RESNET), SHAPE
 #define VIT           MODEL, FOR(PICTURES), NEEDS(HD_HAS_VIT), SHAPE
 #define CELLS         RECURRENT, SHAPE, NEEDS(HD_HAS_DECODER_CELLS)

@@ -58,6 +58,7 @@ typedef struct hd_train_options {
     X(RESNET, "a resnet that reads pictures")                                                              \
     X(VIT, "a vit that reads pictures")                                                                    \
     X(ANCHORS, "--query-kind anchors")                                                                     \
+    X(MUSIC, "--model music")                                                                              \
     X(PICTURES, "pictures to learn from")                                                                  \
     X(TEXTS, "texts to learn from")
 
@@ -109,8 +110,12 @@ hd_unary hd_train_cell(int choice);
 bool hd_train_names_cell(int choice); /* whether it is of cells: tanh, sigmoid */
 
 /* --model has those of language models, and behind them what classifiers and taggers have beside. */
-enum { HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS, HD_TRAIN_MODEL_IMAGE }; /* then encoders of pictures */
-extern const char *const hd_train_model_names[];                         /* ends with NULL */
+enum {
+    HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS,
+    HD_TRAIN_MODEL_MUSIC, /* a gpt whose tokens are music */
+    HD_TRAIN_MODEL_IMAGE  /* then encoders of pictures */
+};
+extern const char *const hd_train_model_names[]; /* ends with NULL */
 
 /* Whether a run of a task with labels learns from pictures. */
 static inline bool hd_train_pictures(const hd_train_options *o)
@@ -134,6 +139,16 @@ enum {
 /* --resnet-stem */
 enum { HD_TRAIN_STEM_AUTO, HD_TRAIN_STEM_LARGE, HD_TRAIN_STEM_SMALL };
 extern const char *const hd_train_stems[];
+
+/* --position-kind */
+enum {
+    HD_TRAIN_POSITIONS_SINUSOIDAL,
+    HD_TRAIN_POSITIONS_LEARNED,
+    HD_TRAIN_POSITIONS_NONE,
+    HD_TRAIN_POSITIONS_PERIODIC
+};
+hd_status hd_train_check_positions(const hd_train_options *o,
+                                   hd_err *err); /* of tasks that have no periodic ones */
 
 /* --unit */
 enum { HD_TRAIN_WORD, HD_TRAIN_CHAR, HD_TRAIN_SUBWORD };

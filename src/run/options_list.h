@@ -29,7 +29,7 @@
     FILES("train", 't', "FILE", train, HD_OPTION_MOST,
         "training data, plain or compressed (gzip, xz, zstd), - for stdin; a folder stands for its files. "
         "translate: files of parallel sentences, source and target in turn, or files with a tab between "
-        "them (.tsv if there are several); lm, mlm: texts; labels of texts: a table with the columns label "
+        "them (.tsv if there are several); lm, mlm: texts; --model music: MIDI files, or chorales in JSON; labels of texts: a table with the columns label "
         "(of multilabel: labels with commas between, or nothing), text and, for pairs of texts, text2; tag: "
         "lines of a token, a tab and its label; classify pictures: an IDX file of pictures and one of "
         "labels, or a list with lines FILE<tab>LABEL; caption: lines of a picture's name, maybe # and a number, a "
@@ -89,6 +89,11 @@
         "CutMix: paste a rectangle of another picture; the same parameter; with --mixup each batch draws "
         "one of them; 0: none", AUGMENTATION)
 
+    INT("transpose", 0, "N", "0", transpose, 0, 24,
+        "transpose each piece of music by up to N semitones up or down, drawn anew in every epoch", MUSIC)
+    REAL("stretch", 0, "X", "0", stretch, 0, 0.5,
+        "stretch the time of each performance by up to this fraction, longer or shorter", MUSIC)
+
     CHOICE("tokenizer", 0, "KIND", "sentencepiece", tokenizer, tokenizers,
         "sentencepiece (subwords), words or characters; with --tokenizer-model also bpe, wordpiece, marian "
         "or t5", VOCABULARY, FOR(TRANSLATE), TOKENIZER)
@@ -115,7 +120,7 @@
         NEEDS(HD_HAS_TEXTS))
 
     CHOICE("model", 0, "NAME", "gpt", model, hd_train_model_names,
-        "lm: ngram, maxent, ffnn, rnn, gru, lstm or gpt; tasks with labels: rnn, gru, lstm or transformer; "
+        "lm: ngram, maxent, ffnn, rnn, gru, lstm, gpt or music (a gpt of chorales or MIDI files); tasks with labels: rnn, gru, lstm or transformer; "
         "classify pictures: vit or resnet", MODEL, FOR(LM | LABELS), SHAPE)
     INT("image-size", 0, "N", "0", image_size, 0, 4096,
         "side of the square that pictures are scaled to, in pixels; 0: that of the pictures, up to 64, or "
@@ -177,7 +182,8 @@
         NEEDS(HD_HAS_ACTIVATION))
     CHOICE("position-kind", 0, "KIND", "sinusoidal", position_kind, position_kinds,
         "position embeddings: sinusoidal, learned, or none: the model cannot tell the order of words; of a gpt "
-        "learned, with --relative none", MODEL, FOR(TRANSLATE | CAPTION | LM), SHAPE, NEEDS(HD_HAS_POSITIONS))
+        "learned, with --relative none; of music sinusoidal, with --relative periodic: sines of the place in a bar of 64 "
+        "tokens", MODEL, FOR(TRANSLATE | CAPTION | LM), SHAPE, NEEDS(HD_HAS_POSITIONS))
     INT("relative", 0, "N", "0", relative, 0, 1048576,
         "relative attention (Music Transformer): each head learns a vector for each of N distances, and farther "
         "tokens share the last; 0: none", MODEL, FOR(LM), SHAPE, NEEDS(HD_HAS_BLOCKS))
@@ -193,6 +199,9 @@
         FOR(TRANSLATE | LM | CAPTION), SHAPE, NEEDS(HD_HAS_NETWORK))
     INT("context", 0, "N", NULL, context, 1, 1000000, "tokens of a window; the model never sees more of them",
         MODEL, FOR(LM | MLM), .from = HD_FROM_DEFAULT, NEEDS(HD_HAS_WINDOWS))
+    INT("music-span", 0, "N", "4096", music_span, 1, 1000000,
+        "most tokens that the model can be asked to see at once, though it learns from windows of --context",
+        MODEL, FOR(LM), SHAPE, NEEDS(HD_HAS_MUSIC))
     INT("order", 0, "N", "6", order, 1, 64,
         "n-gram order: tokens the model looks at, the predicted one included", MODEL, FOR(LM), SHAPE,
         NEEDS(HD_HAS_NGRAM | HD_HAS_MAXENT | HD_HAS_FFNN))

@@ -40,6 +40,7 @@
     X(NGRAM, CELLS, ngram)                  \
     X(MAXENT, NGRAM, maxent)                \
     X(GPT, CELLS, gpt)                      \
+    X(MUSIC, GPT, music)                    \
     X(LABELS, NONE, labels)                 \
     X(LABELS_BLOCKS, LABELS, labels_blocks) \
     X(FINE_TUNING, NONE, fine_tuning)       \

@@ -167,12 +167,13 @@ static hd_status check_preset(const hd_train_options *o, hd_err *err)
 hd_run_parts hd_recipe_parts(const hd_recipe *r, const hd_train_options *o)
 {
     hd_run_parts parts = r->parts(o);
-    if (!(parts & HD_HAS_PICTURES)) parts |= HD_HAS_TEXTS;
+    if (!(parts & (HD_HAS_PICTURES | HD_HAS_MUSIC))) parts |= HD_HAS_TEXTS;
     if (hd_presets[o->preset].task == o->task) parts |= HD_HAS_PRESET;
     if (o->from) parts |= HD_HAS_FROM;
     if (o->untied) parts |= HD_HAS_UNTIED;
     if (!(parts & HD_HAS_UPDATES)) return parts;
-    if (o->valid.count || o->valid_names || o->valid_fraction > 0) parts |= HD_HAS_VALIDATION;
+    bool held = o->valid.count || o->valid_names || o->valid_fraction > 0;
+    if (held || parts & HD_HAS_MUSIC) parts |= HD_HAS_VALIDATION; /* files of music may have a part for it */
     if (o->schedule == HD_SCHEDULE_cosine || o->schedule == HD_SCHEDULE_linear) parts |= HD_HAS_DECAY;
     return parts | (o->optimizer == HD_OPT_SGD ? HD_HAS_SGD : HD_HAS_ADAM);
 }

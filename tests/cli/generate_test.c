@@ -253,7 +253,7 @@ static void what_cannot_be_is_said_once(void **state)
     assert_fails("$HEED generate m --greedy --temperature 1", 2, "--greedy and --temperature");
     assert_fails("$HEED generate m --stop ''", 2, "--stop is empty");
     assert_fails("$HEED generate m nowhere", 1, "nowhere");
-    assert_fails("$HEED generate m --prompts p", 2, "--prompts is gone: give files of prompts after MODEL");
+    assert_fails("$HEED generate m --prompts p", 2, "give files of prompts after MODEL");
     assert_fails("$HEED generate m --prompt \"$(printf 'a\\377')\"", 1, "--prompt is not UTF-8");
     assert_fails("$HEED generate m --temperature -1", 2, "--temperature");
     assert_fails("$HEED generate m --tokens 10 > /dev/full", 1, "cannot write");

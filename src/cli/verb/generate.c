@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/frame/verb.h"
+#include "cli/verb/music/music.h"
 #include "task/language/generate.h"
 
 struct generate {
@@ -11,17 +12,35 @@ struct generate {
     bool greedy;
     hd_texts stop;
     bool vote, no_prompt;
+    const char *out, *prompts;
+    bool harmonise;
+    size_t context;
 };
 
 #define SAMPLING .group = "Sampling"
+#define MUSIC    .group = "Music"
 
 static const hd_option options[] = {
     {"prompt", 'p', "TEXT", NULL,
      "what the text begins with; \\n, \\t and \\\\ stand for a line end, a tab and \\",
      HD_TEXT_INTO(struct generate, prompt)},
-    {"prompts", .gone = "give files of prompts after MODEL"},
-    {"tokens", 'n', "N", "200", "tokens to generate, line ends included",
+    {"prompts", 0, "FILE", NULL, "a MIDI file that a piece of music begins with", MUSIC,
+     HD_FILE_INTO(struct generate, prompts)},
+    {"out", 'o', "FILE", NULL,
+     "write music as a MIDI file; of several samples FILE.mid becomes FILE-1.mid, FILE-2.mid", MUSIC,
+     HD_FILE_INTO(struct generate, out)},
+    {"harmonise", 0, NULL, NULL,
+     "a chorale whose soprano is the melody of --prompts, its highest notes; the other voices are drawn",
+     MUSIC, HD_FLAG_INTO(struct generate, harmonise)},
+    {"tokens", 'n', "N", "200",
+     "tokens to generate, line ends included; of music at most the context of the model, and the piece may "
+     "end "
+     "before",
      HD_COUNT_INTO(struct generate, opt.tokens, 1, 100000000)},
+    {"context", 0, "N", "0",
+     "tokens a gpt sees at once; 0: as many as it learned with. Models of music may see more, up to their "
+     "--music-span",
+     HD_COUNT_INTO(struct generate, context, 0, 1000000)},
     {"stop", 0, "TEXT", NULL, "end before this text, with the same escapes; may be repeated",
      .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, struct generate, stop)},
     {"samples", 0, "N", "1", "texts for each prompt", HD_COUNT_INTO(struct generate, opt.samples, 1, 100000)},
@@ -61,6 +80,8 @@ static const hd_example examples[] = {
      "the answer that most of 16 samples give to each line"},
     {"heed generate gpt --prompt \"To be\" --tokens 20 --attention out.html",
      "what each token attends to, as a page for the browser"},
+    {"heed generate chorales --out piece.mid --temperature 0.9", "a new piece of a model of music"},
+    {"heed generate chorales --prompts soprano.mid --harmonise --out four.mid", "a melody in four voices"},
     {NULL, NULL},
 };
 
@@ -73,9 +94,11 @@ typedef struct call {
     char *stop[HD_OPTION_MOST];
     hd_text prompt[MOST_PROMPTS]; /* those that wait, unescaped */
     size_t prompts;
-    hd_generated *made; /* [MOST_PROMPTS * samples] */
-    hd_answer *answer;  /* [samples] */
-    size_t written;     /* texts */
+    hd_generated *made;    /* [MOST_PROMPTS * samples] */
+    hd_answer *answer;     /* [samples] */
+    size_t written;        /* texts */
+    hd_music music;        /* of the model; HD_MUSIC_NONE: it writes texts */
+    hd_music_prompt given; /* of --prompts */
 } call;
 
 /* A backslash before any other letter is itself. */
@@ -147,6 +170,11 @@ static hd_status put_made(call *c, size_t i, bool live, hd_err *err)
 {
     const hd_generated *g = &c->made[i];
     const hd_text *prompt = &c->prompt[i / c->opt.samples];
+    if (c->o->out) {
+        hd_status s = hd_music_write(&c->command, c->music, g, c->o->out, c->written++,
+                                     c->opt.samples > 1 || c->command.operands.count > 1, err);
+        if (s || !c->o->usual.json) return s;
+    }
     if (c->o->usual.json) return put_json(c, prompt, i % c->opt.samples, g, err);
     hd_status s = live ? HD_OK : put_prompt(c, prompt, err);
     if (!s && !live) s = put(c, g->text.data, g->text.size, err);
@@ -216,7 +244,7 @@ static hd_status go_on(call *c, hd_err *err)
 {
     hd_line lines[MOST_PROMPTS];
     size_t n = c->prompts * c->opt.samples;
-    bool live = n == 1 && !c->o->usual.json && !c->o->vote;
+    bool live = n == 1 && !c->o->usual.json && !c->o->vote && !c->o->out;
     hd_status s = HD_OK;
     if (!n) return HD_OK;
     for (size_t i = 0; i < c->prompts; i++)
@@ -270,10 +298,30 @@ static hd_status answer(hd_command *m, const hd_input_line *line, size_t count, 
     return s ? s : go_on(c, err);
 }
 
+/* What is asked of a model of music, and of no other. */
+static hd_status open_music(call *c, hd_err *err)
+{
+    hd_command *m = &c->command;
+    const struct generate *o = c->o;
+    c->music = hd_music_of(m->model.tokenizer[0]);
+    hd_status s = o->context ? hd_language_set_context(&m->model, o->context, err) : HD_OK;
+    if (!s) s = hd_music_allows(m, c->music, o->prompts, o->out, err);
+    if (s || !c->music) return s;
+    c->opt.ends = true;
+    if (!hd_command_given(m, "tokens")) c->opt.tokens = hd_model_folder_lm(&m->model)->opt.context;
+    if (o->prompts) s = hd_music_prompt_read(&c->given, &m->model, o->prompts, o->harmonise, err);
+    if (s || !o->harmonise) return s;
+    c->opt.forced = c->given.forced.at, c->opt.tokens = c->opt.forced_count = c->given.forced.count;
+    return HD_OK;
+}
+
 static hd_status run(hd_command *m, hd_err *err)
 {
     call *c = (call *)m;
     const char *prompt = c->o->prompt ? c->o->prompt : "";
+    hd_status opened = open_music(c, err);
+    if (opened) return opened;
+    if (c->given.text.data) prompt = c->given.text.data;
     size_t texts = MOST_PROMPTS * c->opt.samples, most = MOST_TEXTS / c->opt.samples;
     c->made = hd_mem_array(texts, sizeof *c->made);
     c->answer = hd_mem_array(c->opt.samples, sizeof *c->answer);
@@ -294,6 +342,13 @@ static hd_status check(hd_command *m, hd_err *err)
     const struct generate *o = c->o = m->options;
     if (o->prompt && m->operands.count > 1)
         return hd_err_set(err, HD_EARG, "--prompt and files of prompts exclude each other");
+    if (o->prompts && (o->prompt || m->operands.count > 1))
+        return hd_err_set(err, HD_EARG, "--prompts and other prompts exclude each other");
+    if (o->harmonise && !o->prompts)
+        return hd_err_set(err, HD_EARG, "--harmonise needs --prompts: a MIDI file with the melody");
+    if (o->harmonise && hd_command_given(m, "tokens"))
+        return hd_err_set(err, HD_EARG, "--harmonise is as long as the melody: leave out --tokens");
+    if (o->out && o->vote) return hd_err_set(err, HD_EARG, "--vote and --out exclude each other");
     if (o->vote && o->no_prompt)
         return hd_err_set(err, HD_EARG, "--vote writes no prompt: leave out --no-prompt");
     if (o->vote && hd_attending_wanted(&o->usual.attending))
@@ -313,18 +368,22 @@ static void release(hd_command *m)
     for (int i = 0; i < MOST_PROMPTS; i++) hd_text_release(&c->prompt[i]);
     hd_mem_free(c->made);
     hd_mem_free(c->answer);
+    hd_music_prompt_release(&c->given);
 }
 
 const hd_usage hd_verb_generate = {
     HD_INPUT_OPERANDS,
-    .about = "Writes the prompt and how the language model in the folder MODEL continues it, token by token. "
-             "The prompt is at the start of a line. The same seed gives the same text.\n"
-             "Without --prompt, each line of the files ('-': standard input) is a prompt, with the same "
-             "escapes; without files either, the text starts from nothing. Prompts and samples are "
-             "continued in parallel, which changes none of them. Several texts each end in a line end, with "
-             "an empty line between two; --json separates them unambiguously. " HD_INPUT_ABOUT "\n"
-             "--attention and --view show what each token of a gpt attends to, in the prompt and the text: "
-             "both together must fit in the model's context.",
+    .about =
+        "Writes the prompt and how the language model in the folder MODEL continues it, token by token. "
+        "The prompt is at the start of a line. The same seed gives the same text.\n"
+        "Without --prompt, each line of the files ('-': standard input) is a prompt, with the same "
+        "escapes; without files either, the text starts from nothing. Prompts and samples are "
+        "continued in parallel, which changes none of them. Several texts each end in a line end, with "
+        "an empty line between two; --json separates them unambiguously. " HD_INPUT_ABOUT "\n"
+        "A model of music (heed train --model music) writes words that stand for notes, or with --out a MIDI "
+        "file.\n"
+        "--attention and --view show what each token of a gpt attends to, in the prompt and the text: "
+        "both together must fit in the model's context.",
     .options = options,
     .size = sizeof(struct generate),
     .examples = examples,

@@ -1,10 +1,24 @@
 /* heed perplexity: how well a language model predicts a text. */
 #include "cli/verb/perplexity.h"
 
+#include "cli/verb/music/music.h"
+
 #include <math.h>
+
+struct perplexity {
+    hd_usual usual;
+    const char *part;
+    size_t context;
+};
 
 static const hd_option options[] = {
     {"json", 0, NULL, NULL, "one JSON object for each file", HD_FLAG_INTO(hd_usual, json)},
+    {"context", 0, "N", "0",
+     "tokens a gpt sees at once; 0: as many as it learned with. Models of music may see more, up to their "
+     "--music-span",
+     HD_COUNT_INTO(struct perplexity, context, 0, 1000000)},
+    {"part", 0, "NAME", NULL, "music in JSON: measure this part of it alone, as in train, valid or test",
+     HD_TEXT_INTO(struct perplexity, part)},
     HD_MACHINE_ROWS,
     {0},
 };
@@ -13,6 +27,7 @@ static const hd_example examples[] = {
     {"heed perplexity model < text.txt", "one line"},
     {"heed perplexity model a.txt b.txt.gz", "a line for each file"},
     {"heed perplexity model --json text.txt", "for programs"},
+    {"heed perplexity chorales jsb16.json --part valid", "nats a note, repeated notes, ranges of voices"},
     {NULL, NULL},
 };
 
@@ -81,12 +96,20 @@ static void put_failure(hd_text *to, bool json, const char *path, const char *wh
     hd_text_put(to, "\n");
 }
 
-static hd_status measure_file(hd_measured *m, hd_command *c, const char *path, hd_err *err)
+/* Appends a line or an object. */
+static hd_status measure_file(hd_text *to, hd_command *c, const char *path, hd_err *err)
 {
+    const struct perplexity *o = c->options;
     hd_plain_text text = {0};
+    hd_measured m;
+    bool music = false;
     hd_input_await(c, path, "a text to measure");
-    hd_status s = hd_plain_text_read(&text, path, err);
-    if (!s) s = hd_measure(m, &c->machine.run, &c->model, &text, err);
+    hd_status s = hd_music_measures(&music, &c->model, path, err);
+    if (!s && music) return hd_music_measure(to, c, path, o->part, err);
+    if (!s && o->part) s = hd_err_set(err, HD_EARG, "--part is for music: %s is a text", path);
+    if (!s) s = hd_plain_text_read(&text, path, err);
+    if (!s) s = hd_measure(&m, &c->machine.run, &c->model, &text, err);
+    if (!s) (c->usual->json ? put_object : put_line)(to, &m, c->operands.count > 1 ? path : NULL);
     hd_plain_text_release(&text);
     return s;
 }
@@ -97,24 +120,23 @@ static hd_status answer(hd_command *c, const char *path, int *bad, hd_err *err)
     const bool json = c->usual->json;
     const int operands = c->operands.count;
     hd_text out = {0};
-    hd_measured m;
     hd_err why = {0};
-    hd_status s = measure_file(&m, c, path, err);
+    hd_status s = measure_file(&out, c, path, err);
     if (s && operands > 2 && (hd_input_forgives(err, &why) || err->status == HD_EFILE)) {
         if (err->status) why = *err, *err = (hd_err){0};
         hd_log_say(&c->log, HD_ERROR, "%s: " HD_INPUT_EMPTY, why.text);
         put_failure(&out, json, path, why.text);
         ++*bad, s = HD_OK;
-    } else if (!s) {
-        (json ? put_object : put_line)(&out, &m, operands > 1 ? path : NULL);
     }
+    if (s) hd_text_release(&out);
     return s ? s : hd_command_put_text(c, &out, true, err);
 }
 
 static hd_status run(hd_command *c, hd_err *err)
 {
     const hd_words files = hd_input_files(c, 1);
-    hd_status s = HD_OK;
+    const struct perplexity *o = c->options;
+    hd_status s = o->context ? hd_language_set_context(&c->model, o->context, err) : HD_OK;
     int bad = 0;
     for (int i = 0; !s && i < files.count; i++) s = answer(c, files.word[i], &bad, err);
     if (s || !bad) return s;
@@ -131,10 +153,15 @@ const hd_usage hd_verb_perplexity = {
         "end is a token. Perplexity compares models with the same tokens, bits per character compares all.\n"
         "An unknown word counts as one token <unk>, so a model of words does not pay for its spelling: the "
         "output says how many there are.\n"
+        "A model of music (heed train --model music) is measured with MIDI files or chorales in JSON, a line "
+        "for "
+        "each part of these: nats a token, the ends of pieces left out, how often a note repeats the one "
+        "before it "
+        "in its voice, and the lowest and highest note of each voice.\n"
         "Of several files, one that cannot be read gives an empty line, with --json an object with \"file\" "
         "and \"error\", and the exit status is then 1. A line has at most " HD_LINE_LONGEST_TEXT ".",
     .options = options,
-    .size = sizeof(hd_usual),
+    .size = sizeof(struct perplexity),
     .examples = examples,
     .opens = HD_OPENS_MODEL,
     .task = "lm",

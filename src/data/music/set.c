@@ -166,3 +166,15 @@ hd_status hd_music_set_split(hd_music_set *set, double fraction, hd_music_set *t
     *tail = x;
     return HD_OK;
 }
+
+hd_status hd_music_save(hd_music kind, const int32_t *ids, size_t count, const char *path, hd_err *err)
+{
+    hd_midi m = {0};
+    bool chorale = kind == HD_MUSIC_CHORALE;
+    while (count && *ids == HD_END_ID) ids++, count--;
+    while (count && ids[count - 1] == HD_END_ID) count--;
+    hd_status s = (chorale ? hd_chorale_notes : hd_performance_notes)(&m, ids, count, err);
+    if (!s) s = hd_midi_save(&m, chorale ? &hd_chorale_score : &hd_performance_score, path, err);
+    hd_midi_release(&m);
+    return s;
+}

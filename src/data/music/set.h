@@ -25,6 +25,9 @@ hd_status hd_music_set_add_files(hd_music_set *set, const hd_files *files, const
 hd_status hd_music_has_part(bool *out, const char *path, const char *part, hd_err *err);
 void hd_music_set_release(hd_music_set *set); /* accepts {0} */
 
+/* Writes tokens as a MIDI file: of a performance one track, of a chorale four. Ends are left out. */
+hd_status hd_music_save(hd_music kind, const int32_t *ids, size_t count, const char *path, hd_err *err);
+
 /* Tokens of a piece, and how many, its end included. */
 const int32_t *hd_music_set_piece(const hd_music_set *set, size_t i, size_t *count);
 

@@ -2,9 +2,23 @@
  * weights [in, out] and q, k, v side by side in one tensor, which is how heed holds them in memory anyway. */
 #include "model/lm/gpt.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 
+enum { BAR = 64 }; /* tokens */
+
 static const hd_init NORMAL = {HD_INIT_NORMAL, 0.02f, 0};
+
+#define X(NAME, name, text) #name,
+const char *const hd_gpt_position_names[HD_GPT_POSITIONS + 1] = {HD_GPT_POSITION_LIST(X) NULL};
+#undef X
+
+static hd_positions position_of(const hd_gpt_opt *o)
+{
+    if (o->no_positions) return HD_POSITIONS_NONE;
+    return o->position == HD_GPT_LEARNED ? HD_POSITIONS_LEARNED : HD_POSITIONS_SINUSOID;
+}
 
 hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, hd_err *err)
 {
@@ -24,17 +38,22 @@ hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, 
     hd_stack_opt *k = &m->opt.stack;
     if (!k->inner) k->inner = 4 * k->width;
     k->causal = true, k->init = NORMAL, k->name = "", k->names = &hd_stack_gpt2;
+    const int period = opt->position == HD_GPT_PERIODIC ? BAR : 0;
+    /* beside sines, which are not small, token vectors begin as in "Attention Is All You Need" */
+    const float root = sqrtf((float)k->width), scale = opt->position == HD_GPT_LEARNED ? 1 : root;
+    const hd_init table = opt->position == HD_GPT_LEARNED ? NORMAL : (hd_init){HD_INIT_NORMAL, 1 / root, 0};
     hd_params_init(&m->params, backend);
     m->params.prefix = "transformer.";
-    m->front = hd_tokens_make(
-        &m->params, &(hd_tokens_opt){.vocab = opt->vocab,
-                                     .width = k->width,
-                                     .positions = opt->positions,
-                                     .position = opt->no_positions ? HD_POSITIONS_NONE : HD_POSITIONS_LEARNED,
-                                     .dropout = opt->embedding_dropout,
-                                     .init = NORMAL,
-                                     .table_name = "wte",
-                                     .position_name = "wpe"});
+    m->front = hd_tokens_make(&m->params, &(hd_tokens_opt){.vocab = opt->vocab,
+                                                           .width = k->width,
+                                                           .positions = opt->positions,
+                                                           .position = position_of(opt),
+                                                           .sinusoid = {.period = period},
+                                                           .dropout = opt->embedding_dropout,
+                                                           .scale = scale,
+                                                           .init = table,
+                                                           .table_name = "wte",
+                                                           .position_name = "wpe"});
     m->head = opt->untied ? hd_param_add(&m->params, opt->vocab, opt->stack.width, NORMAL, "lm_head.weight")
                           : m->front.table;
     if (!opt->untied) hd_param_alias(&m->params, m->front.table, "lm_head.weight");
@@ -47,11 +66,17 @@ hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, 
     return s;
 }
 
+hd_status hd_gpt_fill(hd_gpt *m, hd_err *err)
+{
+    return hd_front_fill(&m->front, &m->params, err);
+}
+
 hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, bool training, hd_err *err)
 {
     hd_gpt *m = NULL;
     hd_status s = hd_gpt_make(&m, backend, opt, err);
     if (!s) s = hd_params_ready(&m->params, training, err);
+    if (!s) s = hd_gpt_fill(m, err);
     if (s)
         hd_gpt_free(m);
     else

@@ -5,8 +5,21 @@
 #include "model/stack.h"
 #include "nn/front.h"
 
+/* X(NAME, name, what the positions are, where there are some) */
+#define HD_GPT_POSITION_LIST(X)                                    \
+    X(LEARNED, learned, "vectors that are learned")                \
+    X(SINUSOIDAL, sinusoidal, "sines and cosines of the position") \
+    X(PERIODIC, periodic, "sines and cosines of the place in a bar of music, 64 tokens")
+
+#define X(NAME, name, text) HD_GPT_##NAME,
+typedef enum hd_gpt_position { HD_GPT_POSITION_LIST(X) HD_GPT_POSITIONS } hd_gpt_position;
+#undef X
+
+extern const char *const hd_gpt_position_names[HD_GPT_POSITIONS + 1]; /* ends with NULL */
+
 typedef struct hd_gpt_opt {
     hd_stack_opt stack; /* inner 0: 4 * width */
+    hd_gpt_position position;
     size_t vocab, positions;
     float embedding_dropout;
     bool untied;       /* the output layer has a table of its own */
@@ -24,7 +37,9 @@ typedef struct hd_gpt {
 
 /* Registers the parameters: the caller may add more of its own and then calls hd_params_ready. */
 hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, hd_err *err);
-/* Both in one. */
+/* Positions that are not learned, once the parameters are ready. */
+hd_status hd_gpt_fill(hd_gpt *m, hd_err *err);
+/* All in one. */
 hd_status hd_gpt_new(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, bool training, hd_err *err);
 void hd_gpt_free(hd_gpt *m);
 hd_status hd_gpt_cache(hd_cache **out, const hd_gpt *m, size_t items, hd_err *err);

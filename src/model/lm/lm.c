@@ -37,6 +37,7 @@ hd_status hd_lm_new(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, bool train
     hd_lm *m = NULL;
     hd_status s = hd_lm_make(&m, opt, b, err);
     if (!s && m->params) s = hd_params_ready(m->params, training, err);
+    if (!s && m->type->fill_tables) s = m->type->fill_tables(m, err);
     if (s)
         hd_lm_free(m);
     else

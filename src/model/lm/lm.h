@@ -5,6 +5,7 @@
 #define HD_MODEL_LM_LM_H
 
 #include "model/config.h"
+#include "model/lm/gpt.h"
 #include "model/lm/ngram.h"
 #include "model/stack.h"
 #include "model/type.h"
@@ -29,7 +30,12 @@ typedef struct hd_lm_opt {
                            (gpt), width (ffnn); eps 0: 1e-5; act HD_IDENTITY: gelu_tanh, tanh (ffnn), tanh
                            (rnn: or sigmoid) */
     size_t context;     /* gpt: positions; rnn, gru, lstm: rows of a window in training */
-    float embedding_dropout; /* gpt */
+    float embedding_dropout;  /* gpt */
+    hd_gpt_position position; /* gpt */
+    size_t positions; /* gpt: most that it may be asked to see, if that is more than `context`, which it
+                         learned with; 0: as context */
+    size_t align; /* gpt: windows begin at multiples of it, so that a position tells the place in a bar; 0 or
+                     1: anywhere */
     bool tied;
     bool no_positions; /* gpt */
 } hd_lm_opt;

@@ -31,6 +31,9 @@ static const hd_key late[] = {
     {KEY("relative", WHOLE, stack.relative_span), .most = MOST_SIZE, .when = HD_KEY_RARE},
     {KEY("local_block", WHOLE, stack.local_block), .most = MOST_SIZE, .when = HD_KEY_RARE},
     {KEY("no_positions", FLAG, no_positions), .when = HD_KEY_RARE},
+    {KEY("position", CHOICE, position), HD_KEY_NAMES(hd_gpt_position_names), .when = HD_KEY_RARE},
+    {KEY("positions", WHOLE, positions), .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("align", WHOLE, align), .most = MOST_SIZE, .when = HD_KEY_RARE},
     {0},
 };
 static const hd_key last[] = {

@@ -15,7 +15,8 @@ static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
     if (!(o->stack.eps > 0)) m->opt.stack.eps = 1e-5f;
     hd_gpt_opt g = {.stack = o->stack,
                     .vocab = o->vocab,
-                    .positions = o->context,
+                    .positions = o->positions > o->context ? o->positions : o->context,
+                    .position = o->position,
                     .embedding_dropout = o->embedding_dropout,
                     .untied = !o->tied,
                     .no_positions = o->no_positions};
@@ -26,6 +27,11 @@ static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
     m->model = gpt;
     m->params = &gpt->params;
     return HD_OK;
+}
+
+static hd_status fill_tables(void *self, hd_err *err)
+{
+    return hd_gpt_fill(((hd_lm *)self)->model, err);
 }
 
 static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache *state,
@@ -82,7 +88,8 @@ static void describe(const void *self, hd_details *to)
     hd_details_whole(to, "width", o->stack.width);
     if (o->stack.relative_span) hd_details_whole(to, "relative distances", (uint64_t)o->stack.relative_span);
     if (o->stack.local_block) hd_details_whole(to, "local blocks", (uint64_t)o->stack.local_block);
-    if (o->no_positions) hd_details_text(to, "positions", "none");
+    if (o->no_positions || o->position)
+        hd_details_text(to, "positions", o->no_positions ? "none" : hd_gpt_position_names[o->position]);
 }
 
 static hd_attention_layers attention(const void *self, hd_attention_kind k)
@@ -106,6 +113,7 @@ static const char *formula(const void *self, const char *name)
 const hd_model_type hd_model_gpt = {
     HD_LM_COMMON,
     .name = "gpt",
+    .fill_tables = fill_tables,
     .describe = describe,
     .rows = rows,
     .head_dropout = HD_HEAD_DROPOUT_POOLED,

@@ -40,15 +40,23 @@ static size_t stride(const turning *s)
     return context < 8 ? 1 : context / 4;
 }
 
+/* How many of the first tokens to leave out where at least `over` must go. */
+static size_t left_out(const turning *s, size_t over)
+{
+    size_t align = s->model->opt.align ? s->model->opt.align : 1, room = s->model->opt.context;
+    size_t whole = (over + align - 1) / align * align;
+    return align < room / 4 ? whole : over;
+}
+
 /* Whether a seat cannot take as many tokens as come before its next look: then it keeps the last half of its
    context. */
 static bool forgets(turning *s, size_t i)
 {
-    size_t room = s->model->opt.context, keep = room / 2, used = (size_t)s->seat[i].used,
-           steps = s->seat[i].steps;
+    size_t room = s->model->opt.context, used = (size_t)s->seat[i].used, steps = s->seat[i].steps;
     if (steps != 1 && steps % stride(s)) return false;
     if (used + stride(s) - steps % stride(s) <= room) return false;
     int32_t *seen = s->seen + i * room;
+    size_t keep = used - left_out(s, used - room / 2);
     memmove(seen, seen + used - keep, keep * sizeof *seen);
     s->seat[i].used = (int32_t)keep;
     return true;
@@ -89,7 +97,8 @@ static hd_tensor *join(hd_run *r, void *context, size_t n)
     s->seen = seen;
     const int32_t *end = a.ids;
     for (size_t i = 0; i < n; i++) { /* as much of a prompt's end as fits */
-        size_t len = (size_t)a.len[i], used = len < room ? len : room, to = s->live + i;
+        size_t len = (size_t)a.len[i], used = len < room ? len : len - left_out(s, len - room),
+               to = s->live + i;
         end += len;
         memcpy(seen + to * room, end - used, used * sizeof *seen);
         seats[to] = (seat){.used = (int32_t)used, .steps = 1};

@@ -149,6 +149,7 @@ hd_status hd_caption_check(const hd_train_options *o, hd_err *err)
     hd_encdec_opt model;
     hd_augment augment = hd_train_augment(o);
     hd_status s = hd_train_check_files(o, "a captioner learns from one file of captions", err);
+    if (!s) s = hd_train_check_positions(o, err);
     if (s) return s;
     if (o->mixup > 0 || o->cutmix > 0)
         return hd_err_set(err, HD_EARG, "--mixup and --cutmix mix labels: captions cannot be mixed");

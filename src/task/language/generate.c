@@ -168,6 +168,7 @@ static hd_status ban(loop *l, hd_err *err)
     l->banned = hd_mem_array(vocab, sizeof *l->banned);
     if (!l->banned) return hd_err_nomem(err, vocab);
     for (size_t i = 0; i < n; i++) l->banned[never[i]] = true;
+    if (l->opt->forced) l->banned[l->special.end] = true;
     for (size_t i = hd_tokenizer_size(l->model->tokenizer[0]); i < vocab; i++) l->banned[i] = true;
     return HD_OK;
 }
@@ -244,7 +245,11 @@ static void draw(loop *l, hd_tensor *scores, const int32_t *row, int32_t *token,
                        .end = -1};
     hd_tensor *logp = l->penal && l->stepper.raw ? hd_log_softmax(r, scores) : scores, *x = scores;
     if (l->penal) x = penalized(l, hd_gather(r, scores, hd_ints(r, row, n), n, 1));
-    if (!hd_draw_tokens(r, x, lot, n, &ask, token) || !hd_peek(r, logp, row, token, n, value)) return;
+    bool drawn = hd_draw_tokens(r, x, lot, n, &ask, token);
+    for (size_t i = 0; drawn && i < n; i++)
+        if (l->live[i]->drawn < o->forced_count && o->forced[l->live[i]->drawn] >= 0)
+            token[i] = o->forced[l->live[i]->drawn];
+    if (!drawn || !hd_peek(r, logp, row, token, n, value)) return;
     for (size_t i = 0; i < n; i++)
         if (!(value[i] > -INFINITY)) hd_fail_number(r); /* no token has a probability */
 }
@@ -262,6 +267,7 @@ static hd_status advance(loop *l, size_t seat, const int32_t *row, const int32_t
         s->out->logp += (double)logp[i];
         st = write_token(l, s, token[i], err);
         if (!st) look_for_stops(l->opt, s->out, from);
+        if (l->opt->ends && token[i] == l->special.end) s->out->stopped = true;
         if (!st) st = tell(l->opt, s, s->out->stopped, err);
         if (st || s->out->stopped || s->drawn == l->opt->tokens) continue;
         st = hd_seats_go(&l->seats, seat + (size_t)row[i], token[i], err);

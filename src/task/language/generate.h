@@ -13,15 +13,19 @@
 #include "task/language/language.h"
 
 typedef struct hd_generate_opt {
-    size_t tokens;           /* most of them, ends of lines too */
-    float temperature;       /* 1: the model's own probabilities; 0: always the likeliest token */
-    size_t top_k;            /* 0: all */
-    float top_p;             /* 0: all */
-    float repetition;        /* penalty of tokens that are in the prompt or the text already: their logits are
-                                divided by it, those below 0 multiplied; 0 or 1: none */
-    uint64_t seed;           /* draw t of sample j of a prompt depends on seed, key, j and t alone */
-    int32_t key;             /* the first prompt's number; those behind it have the next ones */
-    size_t samples;          /* of each prompt; 0: one */
+    size_t tokens;         /* most of them, ends of lines too */
+    float temperature;     /* 1: the model's own probabilities; 0: always the likeliest token */
+    size_t top_k;          /* 0: all */
+    float top_p;           /* 0: all */
+    float repetition;      /* penalty of tokens that are in the prompt or the text already: their logits are
+                              divided by it, those below 0 multiplied; 0 or 1: none */
+    uint64_t seed;         /* draw t of sample j of a prompt depends on seed, key, j and t alone */
+    int32_t key;           /* the first prompt's number; those behind it have the next ones */
+    size_t samples;        /* of each prompt; 0: one */
+    bool ends;             /* the end token ends a text, as it does a piece of music */
+    const int32_t *forced; /* [forced_count], or NULL: token t of every text where it is not negative; the
+                              others are drawn, but none is an end */
+    size_t forced_count;
     const char *const *stop; /* a text ends where one of them would stand in it; none is empty */
     size_t stops;
 

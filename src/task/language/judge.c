@@ -65,25 +65,56 @@ static hd_status judge_windows(double *nats, hd_run *r, const hd_lm *m, const hd
     return HD_OK;
 }
 
-/* Windows of a text one after the other, several at a time; all but the first begin with `again` tokens of
-   the one before. */
-static hd_status judge_anew(double *nats, hd_run *r, const hd_lm *m, const hd_stream_text *text, size_t again,
-                            hd_err *err)
+/* Windows one after the other, several at a time. */
+typedef struct queue {
+    hd_run *r;
+    const hd_lm *m;
+    const hd_stream_text *text;
+    size_t again, tokens; /* that all windows but the first begin with; that count */
+    hd_window *w;         /* [most] those that wait */
+    size_t most, n;
+    int turn;
+    double nats;
+} queue;
+
+static hd_status judge_waiting(queue *q, hd_err *err)
 {
-    size_t length = m->opt.context, most = ROWS / length ? ROWS / length : 1, n = 0;
-    hd_window *w = hd_mem_array(most, sizeof *w);
-    int turn = 0;
-    hd_status s = w ? HD_OK : hd_err_nomem(err, most * sizeof *w);
-    for (size_t at = 0; !s && at < text->count;) {
-        size_t back = at < again ? at : again, len = length;
-        if (len > text->count - (at - back)) len = text->count - (at - back);
-        w[n++] = (hd_window){at - back, len, back};
-        at += len - back;
-        if (n < most && at < text->count) continue;
-        if (turn++ % hd_ranks() == hd_rank()) s = judge_windows(nats, r, m, text, w, n, NULL, err);
-        n = 0;
+    hd_status s = HD_OK;
+    if (q->n && q->turn++ % hd_ranks() == hd_rank())
+        s = judge_windows(&q->nats, q->r, q->m, q->text, q->w, q->n, NULL, err);
+    q->n = 0;
+    return s;
+}
+
+/* Tokens first .. end-1; windows begin at a multiple of the model's `align` behind the first. */
+static hd_status judge_span(queue *q, size_t first, size_t end, hd_err *err)
+{
+    size_t length = q->m->opt.context, align = q->m->opt.align ? q->m->opt.align : 1;
+    hd_status s = HD_OK;
+    for (size_t at = first; !s && at < end;) {
+        size_t back = at - first < q->again ? at - first : q->again;
+        back += (at - back - first) % align;
+        if (back >= length) back = 0; /* bars are longer than the model sees */
+        size_t len = length < end - (at - back) ? length : end - (at - back);
+        q->w[q->n++] = (hd_window){at - back, len, back};
+        at += len - back, q->tokens += len - back;
+        if (q->n == q->most) s = judge_waiting(q, err);
     }
-    hd_mem_free(w);
+    return s;
+}
+
+/* Of pieces of music each by itself, and not its end: that is no note. */
+static hd_status judge_anew(queue *q, hd_err *err)
+{
+    const hd_stream_text *t = q->text;
+    q->most = ROWS / q->m->opt.context ? ROWS / q->m->opt.context : 1;
+    q->w = hd_mem_array(q->most, sizeof *q->w);
+    hd_status s = q->w ? HD_OK : hd_err_nomem(err, q->most * sizeof *q->w);
+    if (!s && !t->pieces) s = judge_span(q, 0, t->count, err);
+    for (size_t i = 0; !s && i < t->pieces; i++)
+        s = judge_span(q, t->begin[i], (i + 1 < t->pieces ? t->begin[i + 1] : t->count) - 1, err);
+    if (!s) s = judge_waiting(q, err);
+    hd_mem_free(q->w);
     return s;
 }
 
@@ -123,20 +154,23 @@ static hd_status judge(hd_fluency *out, hd_run *r, const hd_model_folder *f, con
 {
     const hd_lm *m = hd_model_folder_lm(f);
     double nats = 0, began = hd_seconds();
+    size_t tokens = text->count;
     hd_status s = HD_OK;
     if (!text->count) return hd_err_set(err, HD_EARG, "there is no text to judge");
     if (!m->params)
         nats = -m->type->lm.score(m, text->ids, text->count);
     else if (m->type->lm.state)
         s = judge_carried(&nats, r, m, text, err);
-    else
-        s = judge_anew(&nats, r, m, text, overlap && !m->type->lm.looks_back ? m->opt.context / 2 : 0, err);
+    else {
+        bool again = (overlap || text->pieces) && !m->type->lm.looks_back;
+        queue q = {.r = r, .m = m, .text = text, .again = again ? m->opt.context / 2 : 0};
+        s = judge_anew(&q, err);
+        nats = q.nats, tokens = q.tokens;
+    }
     if (m->params) s = hd_ranks_agree(s, &nats, 1, err);
     if (!s)
-        *out = (hd_fluency){.tokens = text->count,
-                            .characters = text->characters,
-                            .nats = nats,
-                            .seconds = hd_seconds() - began};
+        *out = (hd_fluency){
+            .tokens = tokens, .characters = text->characters, .nats = nats, .seconds = hd_seconds() - began};
     return s;
 }
 

@@ -1,6 +1,5 @@
 /* The folder of a language model. */
-#include "model/lm/lm.h"
-#include "task/model_folder.h"
+#include "task/language/language.h"
 
 void hd_language_write(hd_text *to, const hd_model_folder *f)
 {
@@ -24,4 +23,17 @@ void hd_language_read(hd_model_folder *f, hd_model_config *c, const char *folder
     o.start = special.start, o.end = special.end, o.unk = special.unk;
     if (!c->status) c->status = hd_lm_new(&lm, &o, backend, false, c->err);
     if (!c->status) hd_model_folder_take(f, HD_TRAIN_LM, hd_lm_model(lm));
+}
+
+hd_status hd_language_set_context(const hd_model_folder *f, size_t tokens, hd_err *err)
+{
+    hd_lm *m = hd_model_folder_lm(f);
+    size_t most = m->opt.positions > m->opt.context ? m->opt.positions : m->opt.context;
+    if (m->opt.no_positions) most = INT32_MAX / 2;
+    if (!m->type->attention)
+        return hd_err_set(err, HD_EARG, "--context needs a gpt: the model is a %s", m->type->name);
+    if (tokens > most)
+        return hd_err_set(err, HD_EARG, "--context %zu: the model sees at most %zu tokens", tokens, most);
+    m->opt.context = tokens;
+    return HD_OK;
 }

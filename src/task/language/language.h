@@ -15,12 +15,15 @@
 typedef struct hd_stream_text {
     int32_t *ids;      /* NULL: they are on shards */
     hd_shards *shards; /* owned */
+    size_t *begin;     /* [pieces] of music: the first token of each, behind the end of the one before */
+    size_t pieces;     /* 0: it is one text */
     size_t count, lines;
     size_t
         characters; /* Unicode characters, one for the end of each line too: bits per character need them */
     uint64_t hash;
 } hd_stream_text;
 
+uint64_t hd_ids_hash(const int32_t *ids, size_t count);
 void hd_stream_text_release(hd_stream_text *s); /* accepts {0} */
 
 /* Tokens from .. from+count-1: where they are in memory, or read to `room`. NULL: they cannot be read. */
@@ -39,6 +42,10 @@ typedef struct hd_fluency {
    of its context that overlap by half, so that a token has at least half a context before it. */
 hd_status hd_language_judge(hd_fluency *out, hd_run *r, const hd_model_folder *f, const hd_stream_text *text,
                             hd_err *err);
+
+/* Lets a gpt see so many tokens at once: more than it learned with where its positions allow that. HD_EARG
+   where they do not, or the model sees no fixed number of tokens. */
+hd_status hd_language_set_context(const hd_model_folder *f, size_t tokens, hd_err *err);
 
 /* -- texts -- */
 

@@ -10,6 +10,12 @@ enum { TOKENS = 491520, CONTINUED_TOKENS = 8192 };
 
 /* -- what a kind has -- */
 
+/* A model of music is a gpt. */
+static hd_lm_kind kind_of(const hd_train_options *o)
+{
+    return o->model == HD_TRAIN_MODEL_MUSIC ? HD_LM_gpt : (hd_lm_kind)o->model;
+}
+
 enum {
     TRAINED = HD_HAS_UPDATES | HD_HAS_WINDOWS,
     NETWORK = TRAINED | HD_HAS_NETWORK,
@@ -39,7 +45,8 @@ bool hd_language_has(hd_lm_kind kind, const hd_option *row)
 
 static hd_run_parts parts_of(const hd_train_options *o)
 {
-    hd_run_parts parts = o->model < HD_LM_KINDS ? kinds[o->model].parts : ~(hd_run_parts)0;
+    hd_run_parts parts = kind_of(o) < HD_LM_KINDS ? kinds[kind_of(o)].parts : ~(hd_run_parts)0;
+    if (o->model == HD_TRAIN_MODEL_MUSIC) return parts | HD_HAS_MUSIC;
     if (parts & HD_HAS_NGRAM && o->smoothing == HD_SMOOTHING_ADD_K) parts |= HD_HAS_ADD_K;
     if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count) parts |= HD_HAS_SUBWORDS;
     return parts;
@@ -47,7 +54,7 @@ static hd_run_parts parts_of(const hd_train_options *o)
 
 static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 {
-    snprintf(to, HD_RECIPE_TEXT, "--model is %s", hd_lm_names[o->model]);
+    snprintf(to, HD_RECIPE_TEXT, "--model is %s", hd_train_model_names[o->model]);
     return to;
 }
 
@@ -56,13 +63,13 @@ static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
 {
     const hd_train_options *o = set->into;
-    if (o->model >= HD_LM_KINDS)
+    if (kind_of(o) >= HD_LM_KINDS)
         return hd_err_set(err, HD_EARG, "--model transformer is not a language model: --model gpt is one");
-    *out = kinds[o->model].preset;
+    *out = o->model == HD_TRAIN_MODEL_MUSIC ? HD_PRESET_MUSIC : kinds[o->model].preset;
     return HD_OK;
 }
 
-static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, hd_err *err)
+static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, bool music, hd_err *err)
 {
     hd_run_parts parts = kinds[m->kind].parts;
     size_t inner = m->stack.inner          ? m->stack.inner
@@ -80,12 +87,14 @@ static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, hd_err *err)
                    {"heads", (size_t)m->stack.heads, HD_HAS_BLOCKS},
                    {"relative", (size_t)m->stack.relative_span, HD_HAS_BLOCKS},
                    {"local-block", (size_t)m->stack.local_block, HD_HAS_BLOCKS}};
-    hd_status s = hd_taking_say(t, "model", hd_lm_names[m->kind], err);
+    hd_status s = hd_taking_say(t, "model", music ? "music" : hd_lm_names[m->kind], err);
+    if (!s && music) s = hd_taking_number(t, "music-span", m->positions ? m->positions : m->context, err);
     for (size_t i = 0; !s && i < sizeof numbers / sizeof *numbers; i++)
         if (parts & numbers[i].needs) s = hd_taking_number(t, numbers[i].name, numbers[i].value, err);
     if (!s && parts & HD_HAS_BLOCKS) s = hd_taking_say(t, "norm", m->stack.pre_norm ? "pre" : "post", err);
     if (!s && parts & HD_HAS_POSITIONS)
-        s = hd_taking_say(t, "position-kind", m->no_positions ? "none" : "learned", err);
+        s = hd_taking_say(t, "position-kind", m->no_positions ? "none" : hd_gpt_position_names[m->position],
+                          err);
     if (!s && parts & HD_HAS_NETWORK) s = hd_taking_number(t, "untied", !m->tied, err);
     if (!s && parts & HD_HAS_ACTIVATION) s = hd_taking_activation(t, m->stack.act, err);
     return s;
@@ -99,12 +108,13 @@ static hd_status take(hd_taking *t, hd_err *err)
     hd_status s = hd_model_folder_describe(&f, o->from, "lm", err);
     if (s) return s;
     const hd_lm_opt m = hd_model_folder_lm(&f)->opt;
+    bool music = hd_music_of(f.tokenizer[0]);
     hd_model_folder_release(&f);
     const hd_model_type *type = hd_lm_types[m.kind];
     if (type->lm.count)
         return hd_err_set(err, HD_EARG, "--from %s: an %s counts and cannot continue training", o->from,
                           type->name);
-    s = take_sizes(t, &m, err);
+    s = take_sizes(t, &m, music, err);
     if (!s) s = hd_taking_number(t, "context", m.context, err);
     if (!s && type->attention && !m.no_positions && (size_t)o->context > m.context)
         s = hd_err_set(err, HD_EARG, "--context is %d, but the model of --from %s sees %zu tokens",
@@ -126,13 +136,21 @@ static hd_status derive_tokens(const hd_option_set *set, hd_err *err)
 {
     const hd_train_options *o = set->into;
     hd_status s = HD_OK;
-    if (o->from) return HD_OK;
+    if (o->from || o->model == HD_TRAIN_MODEL_MUSIC) return HD_OK;
     if (o->tokenizer_model.count && !strstr(o->tokenizer_model.text[0], ".txt"))
         s = hd_recipe_follow(set, "unit", HD_TRAIN_SUBWORD, err);
     if (!s && o->unit != HD_TRAIN_SUBWORD) s = hd_recipe_follow(set, "vocab-size", HD_TRAIN_ALL_PIECES, err);
     bool network = parts_of(o) & HD_HAS_FFNN;
     int letters = network ? 9 : 6, words = network ? 5 : 3;
     return s ? s : hd_recipe_follow(set, "order", o->unit == HD_TRAIN_CHAR ? letters : words, err);
+}
+
+/* Of a gpt. Vectors of distances tell the order of tokens already, but not where in a bar they are. */
+static int usual_positions(const hd_train_options *o)
+{
+    if (o->model == HD_TRAIN_MODEL_MUSIC)
+        return o->relative ? HD_TRAIN_POSITIONS_PERIODIC : HD_TRAIN_POSITIONS_SINUSOIDAL;
+    return o->relative ? HD_TRAIN_POSITIONS_NONE : HD_TRAIN_POSITIONS_LEARNED;
 }
 
 static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
@@ -146,7 +164,7 @@ static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
     if (!s && o->from && !named)
         s = hd_recipe_continue(set, gpt ? hd_recipe_rate((size_t)o->width) : o->lr / 10, err);
     if (!s && gpt && !o->from) s = hd_recipe_follow(set, "ffn-size", 4 * o->width, err);
-    if (!s && gpt && !o->from) s = hd_recipe_follow(set, "position-kind", o->relative ? 2 : 1, err);
+    if (!s && gpt && !o->from) s = hd_recipe_follow(set, "position-kind", usual_positions(o), err);
     return s ? s : derive_tokens(set, err);
 }
 
@@ -156,7 +174,12 @@ const hd_recipe hd_recipe_lm = {NULL, choose, take, derive, parts_of, shape};
 
 hd_lm_opt hd_language_model(const hd_train_options *o)
 {
-    return (hd_lm_opt){.kind = (hd_lm_kind)o->model,
+    bool music = o->model == HD_TRAIN_MODEL_MUSIC;
+    return (hd_lm_opt){.kind = kind_of(o),
+                       .position = o->position_kind == HD_TRAIN_POSITIONS_SINUSOIDAL ? HD_GPT_SINUSOIDAL
+                                   : o->position_kind == HD_TRAIN_POSITIONS_PERIODIC ? HD_GPT_PERIODIC
+                                                                                     : HD_GPT_LEARNED,
+                       .positions = music && o->music_span > o->context ? (size_t)o->music_span : 0,
                        .context = (size_t)o->context,
                        .order = o->order,
                        .smoothing = (hd_smoothing)o->smoothing,
@@ -172,7 +195,8 @@ hd_lm_opt hd_language_model(const hd_train_options *o)
                        .stack.pre_norm = o->norm != 1,
                        .stack.relative_span = o->relative,
                        .stack.local_block = o->local_block,
-                       .no_positions = parts_of(o) & HD_HAS_POSITIONS && o->position_kind == 2,
+                       .no_positions =
+                           parts_of(o) & HD_HAS_POSITIONS && o->position_kind == HD_TRAIN_POSITIONS_NONE,
                        /* a hidden layer of another width needs an output table of its own */
                        .tied = !o->untied && (!(parts_of(o) & HD_HAS_FFNN) || o->ffn_size == o->width),
                        .stack.act = hd_train_activation(o->activation)};
@@ -180,11 +204,13 @@ hd_lm_opt hd_language_model(const hd_train_options *o)
 
 hd_status hd_language_check(const hd_train_options *o, hd_err *err)
 {
-    const char *file, *kind = hd_lm_names[o->model];
+    const char *file, *kind = hd_train_model_names[o->model];
     hd_run_parts parts = parts_of(o);
     hd_status s = hd_train_check_files(o, NULL, err);
     if (!s) s = hd_train_tokenizer(&file, o, err);
     if (s) return s;
+    if (parts & HD_HAS_MUSIC && o->shards)
+        return hd_err_set(err, HD_EARG, "--shards is for texts: music is read to memory");
     if (parts & HD_HAS_NGRAM && o->order > HD_NGRAM_MOST)
         return hd_err_set(err, HD_EARG, "--order %d: an ngram has at most %d", o->order, HD_NGRAM_MOST);
     if (parts & (HD_HAS_FFNN | HD_HAS_MAXENT) && o->order < 2)
@@ -192,10 +218,8 @@ hd_status hd_language_check(const hd_train_options *o, hd_err *err)
     if (parts & HD_HAS_NGRAM) return HD_OK;
     if (parts & HD_HAS_BLOCKS && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
-    if (parts & HD_HAS_POSITIONS && o->position_kind == 0)
-        return hd_err_set(err, HD_EARG, "--position-kind of a %s is learned or none", kind);
     hd_unary act = hd_train_activation(o->activation);
-    if (kinds[o->model].parts == (CELLS | HD_HAS_ACTIVATION) && act != HD_tanh && act != HD_sigmoid)
+    if (kinds[kind_of(o)].parts == (CELLS | HD_HAS_ACTIVATION) && act != HD_tanh && act != HD_sigmoid)
         return hd_err_set(err, HD_EARG, "--activation of a %s is tanh or sigmoid", kind);
     return hd_train_check_end(o, err);
 }

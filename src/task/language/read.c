@@ -293,6 +293,8 @@ hd_status hd_stream_run_open(hd_stream_run *r, hd_session *s, bool whole, hd_err
     if (folder) st = hd_model_folder_describe(&r->begun, folder, hd_train_tasks[s->options->task], err);
     hd_tokenizer **t = r->folder.tokenizer;
     t[0] = r->begun.tokenizer[0], r->begun.tokenizer[0] = r->begun.tokenizer[1] = NULL;
+    if (!st && s->options->model == HD_TRAIN_MODEL_MUSIC)
+        return hd_music_read(&r->train, &r->valid, t, s, err);
     return st ? st : read_texts(&r->train, &r->valid, t, s, whole, err);
 }
 
@@ -309,5 +311,5 @@ void hd_stream_run_plan(const hd_stream_run *r, hd_plan *p, size_t vocab)
     char a[32];
     hd_plan_add(p, "vocabulary", "%s", hd_grouped(vocab, a));
     hd_plan_add_data(p, "tokens", r->train.count, r->valid.count);
-    hd_plan_add(p, "lines", "%s", hd_grouped(r->train.lines, a));
+    hd_plan_add(p, r->train.pieces ? "pieces" : "lines", "%s", hd_grouped(r->train.lines, a));
 }

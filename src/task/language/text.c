@@ -145,7 +145,7 @@ hd_status hd_plain_text_split(hd_plain_text *t, double fraction, hd_plain_text *
 
 /* -- tokens -- */
 
-static uint64_t hash_of(const int32_t *ids, size_t count)
+uint64_t hd_ids_hash(const int32_t *ids, size_t count)
 {
     uint64_t h = 0xcbf29ce484222325u ^ count;
     for (size_t i = 0; i < count; i++) h = (h ^ (uint32_t)ids[i]) * 0x100000001b3u, h ^= h >> 29;
@@ -193,13 +193,14 @@ hd_status hd_stream_text_of(hd_stream_text *out, const hd_plain_text *text, cons
     if (s)
         hd_stream_text_release(&x);
     else
-        x.hash = hash_of(x.ids, x.count), *out = x;
+        x.hash = hd_ids_hash(x.ids, x.count), *out = x;
     return s;
 }
 
 void hd_stream_text_release(hd_stream_text *s)
 {
     hd_mem_free(s->ids);
+    hd_mem_free(s->begin);
     hd_shards_free(s->shards);
     *s = (hd_stream_text){0};
 }

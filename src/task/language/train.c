@@ -22,7 +22,8 @@ typedef struct speaking {
     hd_window *window;      /* [batch] of the update */
     int32_t *key;           /* [batch] */
     hd_lm_batch sent;
-    hd_carry carry; /* no parts: every window begins anew */
+    hd_carry carry;         /* no parts: every window begins anew */
+    hd_music_windows music; /* no items: it learns from texts */
 } speaking;
 
 /* -- the loop's side -- */
@@ -56,22 +57,28 @@ static void follow_windows(speaking *l, uint64_t at)
 static hd_status load(hd_session *s, hd_load *out, hd_err *err)
 {
     speaking *l = s->state;
-    (void)err;
-    if (l->carry.parts)
+    hd_status st = HD_OK;
+    size_t tokens = 0;
+    if (l->music.items)
+        st = hd_music_windows_draw(&l->music, l->window, l->base.batch, s->numbered.at, l->batches,
+                                   s->options, err);
+    else if (l->carry.parts)
         follow_windows(l, s->numbered.at);
     else
         draw_windows(l, s->numbered.at);
-    *out = (hd_load){.items = l->base.batch,
-                     .tokens = l->base.batch * l->length,
-                     .flops = l->lm->type->flops(l->lm, (double)l->base.batch, (double)l->length, 0)};
-    return HD_OK;
+    for (size_t i = 0; !st && i < l->base.batch; i++) tokens += l->window[i].len;
+    *out = (hd_load){
+        .items = l->base.batch,
+        .tokens = tokens,
+        .flops = l->lm->type->flops(l->lm, (double)l->base.batch, (double)tokens / (double)l->base.batch, 0)};
+    return st;
 }
 
 static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to)
 {
     speaking *l = s->state;
-    uint64_t shape =
-        hd_windows_send(r, &l->sent, l->lm, &l->base.train, l->window + from, l->key + from, to - from);
+    const hd_stream_text *text = l->music.items ? &l->music.text : &l->base.train;
+    uint64_t shape = hd_windows_send(r, &l->sent, l->lm, text, l->window + from, l->key + from, to - from);
     return l->carry.parts ? hd_shape_mix(shape, hd_carry_shape(r, &l->carry, part, l->sent.seg)) : shape;
 }
 
@@ -96,9 +103,8 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
     hd_status st = hd_language_judge_fast(&f, r, &l->base.folder, &l->base.valid, err);
     double nats = st ? NAN : f.nats / (double)f.tokens;
     double bits = bits_per_character(&l->base.valid, nats * (double)l->base.valid.count);
-    *out = (hd_validation){.loss = nats,
-                           .quality = isnan(nats) ? -INFINITY : -nats,
-                           .figure = {{"bits_per_character", .value = bits}}};
+    *out = (hd_validation){.loss = nats, .quality = isnan(nats) ? -INFINITY : -nats};
+    if (!l->music.items) out->figure[0] = (hd_figure){"bits_per_character", .value = bits};
     return st;
 }
 
@@ -115,6 +121,7 @@ static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
 {
     speaking *l = s->state;
     hd_fluency f = {0};
+    if (l->music.items) out->with = "--out piece.mid";
     if (s->params) return HD_OK;
     out->counted = hd_lm_size(l->lm);
     if (!l->base.valid.count) return HD_OK;
@@ -134,6 +141,7 @@ static void release(hd_session *s)
 {
     speaking *l = s->state;
     hd_carry_release(&l->carry);
+    hd_music_windows_release(&l->music);
     hd_stream_run_release(&l->base);
     hd_mem_free(l->window);
     hd_mem_free(l->key);
@@ -166,10 +174,15 @@ static hd_lm_opt going_on(const hd_lm_opt *found, const hd_lm_opt *now)
 static hd_status open_windows(hd_session *s, size_t longest, hd_err *err)
 {
     speaking *l = s->state;
+    hd_music music = hd_music_of(l->base.folder.tokenizer[0]);
     l->length = longest < l->base.train.count ? longest : l->base.train.count;
     l->batches = l->base.train.count / (l->base.batch * l->length);
+    hd_status st =
+        l->base.train.pieces ? hd_music_windows_init(&l->music, &l->base.train, music, longest, err) : HD_OK;
+    if (st) return st;
+    if (l->music.items) l->length = longest, l->batches = l->music.items / l->base.batch;
     if (!l->batches) l->batches = 1;
-    s->batches = l->batches;
+    s->batches = l->batches, s->alike = !l->music.items;
     l->window = hd_mem_array(l->base.batch, sizeof *l->window);
     l->key = hd_mem_array(l->base.batch, sizeof *l->key);
     if (!l->window || !l->key) return hd_err_nomem(err, l->base.batch * sizeof *l->window);
@@ -185,6 +198,7 @@ static hd_status make_model(hd_session *s, const hd_lm_opt *asked, hd_err *err)
     size_t window = asked->context && asked->context < m.context ? asked->context : m.context;
     hd_special special = hd_tokenizer_special(l->base.folder.tokenizer[0]);
     if (!from) m.vocab = hd_tokenizer_size(l->base.folder.tokenizer[0]); /* a published one may have more */
+    if (l->base.train.pieces) m.align = hd_music_align(hd_music_of(l->base.folder.tokenizer[0]));
     m.start = special.start, m.end = special.end, m.unk = special.unk;
     hd_status st = hd_lm_new(&l->lm, &m, s->backend, true, err);
     if (st) return st;
@@ -210,7 +224,8 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
     const hd_lm *m = l->lm;
     (void)err;
     if (s->params)
-        snprintf(p->model, sizeof p->model, "%s", hd_lm_names[m->opt.kind]);
+        snprintf(p->model, sizeof p->model, "%s%s%s", hd_lm_names[m->opt.kind],
+                 l->music.items ? " of music: " : "", l->music.items ? hd_music_names[l->music.kind] : "");
     else
         snprintf(p->model, sizeof p->model, "%s of order %d, %s", hd_lm_names[m->opt.kind], m->opt.order,
                  hd_smoothing_names[m->opt.smoothing]);
@@ -225,6 +240,7 @@ const hd_task hd_task_lm = {
     .with = "--prompt TEXT",
     .remedy = "a smaller --batch-size or --micro-batches N",
     .perplexity = true,
+    .varies = true,
     .valid_every = VALID_EVERY,
     .recipe = &hd_recipe_lm,
     .size = sizeof(speaking),

@@ -2,6 +2,7 @@
 #ifndef HD_TASK_LANGUAGE_TRAINING_H
 #define HD_TASK_LANGUAGE_TRAINING_H
 
+#include "data/music/set.h"
 #include "model/lm/lm.h"
 #include "run/session.h"
 #include "task/language/language.h"
@@ -22,6 +23,35 @@ typedef struct hd_stream_run {
 hd_status hd_stream_run_open(hd_stream_run *r, hd_session *s, bool whole, hd_err *err);
 void hd_stream_run_release(hd_stream_run *r); /* accepts {0} */
 void hd_stream_run_plan(const hd_stream_run *r, hd_plan *p, size_t vocab);
+
+/* -- music -- */
+
+/* Takes the pieces of a set, which is empty then. */
+hd_status hd_stream_text_of_music(hd_stream_text *out, hd_music_set *set, hd_err *err);
+/* Windows of music begin at multiples of so many tokens. */
+size_t hd_music_align(hd_music kind);
+/* Reads the files of a run, makes the tokenizer unless there is one, and tells the session of them. */
+hd_status hd_music_read(hd_stream_text *train, hd_stream_text *valid, hd_tokenizer **tokenizer, hd_session *s,
+                        hd_err *err);
+
+/* Windows of pieces, as they are drawn for updates. A piece that is longer than a window has several in an
+   epoch, at places that are drawn. */
+typedef struct hd_music_windows {
+    hd_music kind;
+    const hd_stream_text *train;
+    size_t length, items;  /* tokens of a window; windows of an epoch */
+    size_t *piece, *order; /* [items] that each is of: by their numbers, and shuffled */
+    uint64_t shuffled;     /* 1 + the epoch of `order`; 0: none */
+    hd_ids ids;
+    hd_stream_text text; /* what the windows of the update lie in; borrows ids */
+} hd_music_windows;
+
+hd_status hd_music_windows_init(hd_music_windows *m, const hd_stream_text *train, hd_music kind,
+                                size_t length, hd_err *err);
+void hd_music_windows_release(hd_music_windows *m); /* accepts {0} */
+/* out [batch]: those of update `at`, which follow from its number and the options alone. */
+hd_status hd_music_windows_draw(hd_music_windows *m, hd_window *out, size_t batch, uint64_t at,
+                                size_t batches, const hd_train_options *o, hd_err *err);
 
 /* -- options -- */
 

@@ -177,6 +177,7 @@ hd_status hd_translate_check(const hd_train_options *o, hd_err *err)
     hd_encdec_opt model;
     hd_feeding feeding;
     hd_status s = hd_train_check_files(o, NULL, err);
+    if (!s) s = hd_train_check_positions(o, err);
     if (s) return s;
     if (o->max_length + 1 > o->max_positions)
         return hd_err_set(err, HD_EARG, "--max-positions %d is too few for --max-length %d and the end",
