@@ -203,6 +203,25 @@ static void performances_are_learned_from_folders(void **state)
     assert_fails("$HEED perplexity play c.json", 1, "JSON holds chorales, not performances");
 }
 
+/* Relative attention, twice the length it learned with. */
+static void distances_reach_beyond_what_was_learned(void **state)
+{
+    (void)state;
+    char out[SHELL_ROOM];
+    if (shell(out, TRAIN SMALL
+              "--train c.json --relative 64 --steps 20 --out far && "
+              "grep -q '\"position\": \"periodic\"' far/config.json && "
+              "$HEED generate far --context 128 --tokens 128 --endless --samples 2 --out l.mid && "
+              "$HEED perplexity far l-1.mid l-2.mid --context 128 --skip 64"))
+        fail_msg("%s", out);
+    hd_midi m;
+    assert_int_equal(hd_midi_read(&m, at("l-1.mid"), NULL), HD_OK);
+    uint32_t last = 0;
+    for (size_t i = 0; i < m.count; i++) last = m.note[i].off > last ? m.note[i].off : last;
+    assert_true(last / 120 >= 30); /* of 32 sixteenths; the last may be rests */
+    hd_midi_release(&m);
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -229,6 +248,8 @@ static void what_cannot_be_is_refused(void **state)
     assert_fails("$HEED generate model --prompts midi/0.mid --harmonise --tokens 4", 2, "leave out --tokens");
     assert_fails("$HEED generate model --prompts cut.mid --out x.mid", 1, "cut.mid");
     assert_fails("$HEED generate model --context 300 --out x.mid", 1, "at most 256 tokens");
+    assert_fails("$HEED perplexity model c.json --part valid --skip 999", 1, "no piece of c.json is longer");
+    assert_fails("$HEED perplexity texts text.txt --skip 9", 1, "--skip is for music");
     assert_fails("$HEED perplexity model c.json --part none", 1, "there is no \"none\" in it");
 }
 
@@ -241,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_harmonised_melody_stays),
         cmocka_unit_test(sittings_end_with_the_bytes_of_one),
         cmocka_unit_test(performances_are_learned_from_folders),
+        cmocka_unit_test(distances_reach_beyond_what_was_learned),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, make_data, scratch_remove);

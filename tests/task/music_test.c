@@ -136,6 +136,33 @@ static void long_pieces_are_judged_by_bars(void **state)
     hd_backend_free(b);
 }
 
+/* What is skipped is seen: both parts together are the whole. */
+static void what_is_skipped_is_seen(void **state)
+{
+    (void)state;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    for (size_t context = 64; context <= 256; context *= 2) {
+        hd_err err = {0};
+        hd_model_folder *l = small_of(b, context, HD_GPT_PERIODIC);
+        hd_stream_text text = stream_of_pieces();
+        hd_fluency all, rest;
+        if (hd_language_judge(&all, &r, l, &text, &err)) fail_msg("%s", err.text);
+        text.skip = 30;
+        if (hd_language_judge(&rest, &r, l, &text, &err)) fail_msg("%s", err.text);
+        assert_int_equal(rest.tokens, all.tokens - 20 - 30 - 30);
+        double first = 0;
+        for (size_t i = 0; i < PIECES; i++)
+            first += stepping(&r, l, text.ids + text.begin[i], i ? 30 : 4 * steps[i]);
+        if (fabs(all.nats - rest.nats - first) > 1e-3)
+            fail_msg("%zu: %.9g, not %.9g", context, all.nats - rest.nats, first);
+        hd_stream_text_release(&text);
+        folder_free(l);
+    }
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
 static void windows_are_bars_of_varied_pieces(void **state)
 {
     (void)state;
@@ -146,6 +173,7 @@ static void windows_are_bars_of_varied_pieces(void **state)
     assert_int_equal(hd_music_windows_init(&m, &text, HD_MUSIC_CHORALE, 64, NULL), HD_OK);
     assert_int_equal(hd_music_windows_init(&again, &text, HD_MUSIC_CHORALE, 64, NULL), HD_OK);
     assert_int_equal(m.items, 1 + 3 + 2);
+    m.all = again.all = (hd_music_ranges){{0}, {127, 127, 127, 127}}; /* room for all */
     size_t seen[PIECES] = {0};
     for (uint64_t at = 0; at < 30; at++) {
         assert_int_equal(hd_music_windows_draw(&m, w, 2, at, 3, &o, NULL), HD_OK);
@@ -224,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nats_are_those_of_single_steps),
         cmocka_unit_test(long_pieces_are_judged_by_bars),
+        cmocka_unit_test(what_is_skipped_is_seen),
         cmocka_unit_test(windows_are_bars_of_varied_pieces),
         cmocka_unit_test(forced_tokens_are_taken_and_none_ends),
         cmocka_unit_test(a_model_may_see_more_than_it_learned_with),

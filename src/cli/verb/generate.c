@@ -29,6 +29,8 @@ static const hd_option options[] = {
     {"out", 'o', "FILE", NULL,
      "write music as a MIDI file; of several samples FILE.mid becomes FILE-1.mid, FILE-2.mid", MUSIC,
      HD_FILE_INTO(struct generate, out)},
+    {"endless", 0, NULL, NULL, "never draw an end, of a piece or of a line", MUSIC,
+     HD_FLAG_INTO(struct generate, opt.endless)},
     {"harmonise", 0, NULL, NULL,
      "a chorale whose soprano is the melody of --prompts, its highest notes; the other voices are drawn",
      MUSIC, HD_FLAG_INTO(struct generate, harmonise)},

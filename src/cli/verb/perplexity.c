@@ -7,7 +7,7 @@
 
 struct perplexity {
     hd_usual usual;
-    const char *part;
+    hd_music_part music;
     size_t context;
 };
 
@@ -18,7 +18,9 @@ static const hd_option options[] = {
      "--music-span",
      HD_COUNT_INTO(struct perplexity, context, 0, 1000000)},
     {"part", 0, "NAME", NULL, "music in JSON: measure this part of it alone, as in train, valid or test",
-     HD_TEXT_INTO(struct perplexity, part)},
+     HD_TEXT_INTO(struct perplexity, music.part)},
+    {"skip", 0, "N", "0", "of music: the first N tokens of each piece do not count, but are seen",
+     HD_COUNT_INTO(struct perplexity, music.skip, 0, 1000000000)},
     HD_MACHINE_ROWS,
     {0},
 };
@@ -105,8 +107,10 @@ static hd_status measure_file(hd_text *to, hd_command *c, const char *path, hd_e
     bool music = false;
     hd_input_await(c, path, "a text to measure");
     hd_status s = hd_music_measures(&music, &c->model, path, err);
-    if (!s && music) return hd_music_measure(to, c, path, o->part, err);
-    if (!s && o->part) s = hd_err_set(err, HD_EARG, "--part is for music: %s is a text", path);
+    if (!s && music) return hd_music_measure(to, c, path, &o->music, err);
+    if (!s && (o->music.part || o->music.skip))
+        s = hd_err_set(err, HD_EARG, "--%s is for music: %s is a text", o->music.part ? "part" : "skip",
+                       path);
     if (!s) s = hd_plain_text_read(&text, path, err);
     if (!s) s = hd_measure(&m, &c->machine.run, &c->model, &text, err);
     if (!s) (c->usual->json ? put_object : put_line)(to, &m, c->operands.count > 1 ? path : NULL);

@@ -1,19 +1,16 @@
 /* Figures of pieces. */
 #include "data/music/figures.h"
 
-#include "data/music/midi.h"
-
 void hd_music_figures_init(hd_music_figures *f)
 {
-    *f = (hd_music_figures){0};
-    for (int v = 0; v < HD_VOICES; v++) f->low[v] = HD_PITCHES, f->high[v] = -1;
+    *f = (hd_music_figures){.ranges = hd_music_no_ranges()};
 }
 
 static void add_note(hd_music_figures *f, int voice, int pitch, int before)
 {
     f->notes++;
-    if (pitch < f->low[voice]) f->low[voice] = pitch;
-    if (pitch > f->high[voice]) f->high[voice] = pitch;
+    if (pitch < f->ranges.low[voice]) f->ranges.low[voice] = pitch;
+    if (pitch > f->ranges.high[voice]) f->ranges.high[voice] = pitch;
     if (before < 0) return;
     f->pairs++;
     f->repeated += pitch == before;

@@ -9,8 +9,7 @@ typedef struct hd_music_figures {
     size_t notes; /* pitches of voices, of a performance keys struck; rests are none */
     size_t pairs,
         repeated; /* a note and the one before it, in its voice without a rest between; of one pitch */
-    int low[HD_VOICES],
-        high[HD_VOICES]; /* of each voice, of a performance the first; low > high: it has no note */
+    hd_music_ranges ranges;
 } hd_music_figures;
 
 void hd_music_figures_init(hd_music_figures *f);

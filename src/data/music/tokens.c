@@ -30,7 +30,7 @@ typedef struct words {
     int digits, first, last;
 } words;
 
-static const words all[] = {
+static const words vocabulary[] = {
     {HD_MUSIC_CHORALE, "", 3, 0, HD_PITCHES - 1},
     {HD_MUSIC_CHORALE, "rest", 0, 0, 0},
     {HD_MUSIC_PERFORMANCE, "off", 3, 0, HD_PITCHES - 1},
@@ -46,8 +46,8 @@ size_t hd_music_size(hd_music kind)
 
 static const char *name_of(hd_music kind, size_t token, char to[NAME])
 {
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        const words *w = &all[i];
+    for (size_t i = 0; i < sizeof vocabulary / sizeof *vocabulary; i++) {
+        const words *w = &vocabulary[i];
         size_t count = (size_t)(w->last - w->first + 1);
         if (w->kind != kind) continue;
         if (token >= count) {
@@ -110,18 +110,35 @@ bool hd_music_pitch(hd_music kind, int32_t id, int *pitch)
     return true;
 }
 
-hd_variation hd_music_draw(hd_music kind, const int32_t *ids, size_t count, int most, double stretch,
-                           uint64_t seed, uint64_t epoch, uint64_t number)
+hd_music_ranges hd_music_no_ranges(void)
 {
-    int low = HD_PITCHES - 1, high = 0, pitch;
-    hd_rng rng = hd_rng_make(seed ^ 0x6d75736963u, epoch << 32 ^ number);
+    hd_music_ranges r;
+    for (int v = 0; v < HD_VOICES; v++) r.low[v] = HD_PITCHES, r.high[v] = -1;
+    return r;
+}
+
+void hd_music_widen(hd_music_ranges *r, hd_music kind, const int32_t *ids, size_t count)
+{
+    int pitch;
     for (size_t i = 0; i < count; i++) {
+        size_t v = kind == HD_MUSIC_CHORALE ? i % HD_VOICES : 0;
         if (!hd_music_pitch(kind, ids[i], &pitch)) continue;
-        low = pitch < low ? pitch : low, high = pitch > high ? pitch : high;
+        if (pitch < r->low[v]) r->low[v] = pitch;
+        if (pitch > r->high[v]) r->high[v] = pitch;
     }
-    int down = low < most ? low : most, up = HD_PITCHES - 1 - high < most ? HD_PITCHES - 1 - high : most;
-    hd_variation v = {.stretch = 1};
-    if (low <= high && down + up > 0) v.semitones = (int)hd_rng_below(&rng, (uint32_t)(down + up + 1)) - down;
+}
+
+hd_variation hd_music_draw(hd_music kind, const hd_music_ranges *piece, const hd_music_ranges *all, int most,
+                           double stretch, uint64_t seed, uint64_t epoch, uint64_t number)
+{
+    int down = most, up = most;
+    hd_rng rng = hd_rng_make(seed ^ 0x6d75736963u, epoch << 32 ^ number);
+    for (int v = 0; v < HD_VOICES; v++) {
+        if (piece->low[v] > piece->high[v]) continue;
+        if (piece->low[v] - all->low[v] < down) down = piece->low[v] - all->low[v];
+        if (all->high[v] - piece->high[v] < up) up = all->high[v] - piece->high[v];
+    }
+    hd_variation v = {.semitones = (int)hd_rng_below(&rng, (uint32_t)(down + up + 1)) - down, .stretch = 1};
     if (kind == HD_MUSIC_PERFORMANCE) v.stretch = 1 + stretch * (2 * hd_rng_unit(&rng) - 1);
     return v;
 }

@@ -49,10 +49,19 @@ typedef struct hd_variation {
     double stretch; /* of time, performances alone; 1: none */
 } hd_variation;
 
-/* Draws one from seed, epoch and number: up to `most` semitones up or down, as far as the pitches of the
-   piece stay on the keyboard, and time stretched by up to the fraction. */
-hd_variation hd_music_draw(hd_music kind, const int32_t *ids, size_t count, int most, double stretch,
-                           uint64_t seed, uint64_t epoch, uint64_t number);
+/* The lowest and highest pitch of each voice; of a performance of all, as the first. low > high: it has none.
+ */
+typedef struct hd_music_ranges {
+    int low[HD_VOICES], high[HD_VOICES];
+} hd_music_ranges;
+
+hd_music_ranges hd_music_no_ranges(void);
+void hd_music_widen(hd_music_ranges *r, hd_music kind, const int32_t *ids, size_t count); /* by a piece */
+
+/* Draws one from seed, epoch and number: up to `most` semitones up or down, as far as every voice of the
+   piece stays within its range in `all`, and time stretched by up to the fraction. */
+hd_variation hd_music_draw(hd_music kind, const hd_music_ranges *piece, const hd_music_ranges *all, int most,
+                           double stretch, uint64_t seed, uint64_t epoch, uint64_t number);
 /* Appends the tokens of a piece so varied. */
 hd_status hd_music_vary(hd_ids *out, hd_music kind, const int32_t *ids, size_t count, hd_variation v,
                         hd_err *err);

@@ -168,7 +168,7 @@ static hd_status ban(loop *l, hd_err *err)
     l->banned = hd_mem_array(vocab, sizeof *l->banned);
     if (!l->banned) return hd_err_nomem(err, vocab);
     for (size_t i = 0; i < n; i++) l->banned[never[i]] = true;
-    if (l->opt->forced) l->banned[l->special.end] = true;
+    if (l->opt->forced || l->opt->endless) l->banned[l->special.end] = true;
     for (size_t i = hd_tokenizer_size(l->model->tokenizer[0]); i < vocab; i++) l->banned[i] = true;
     return HD_OK;
 }

@@ -23,6 +23,7 @@ typedef struct hd_generate_opt {
     int32_t key;           /* the first prompt's number; those behind it have the next ones */
     size_t samples;        /* of each prompt; 0: one */
     bool ends;             /* the end token ends a text, as it does a piece of music */
+    bool endless;          /* it is never drawn */
     const int32_t *forced; /* [forced_count], or NULL: token t of every text where it is not negative; the
                               others are drawn, but none is an end */
     size_t forced_count;

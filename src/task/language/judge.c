@@ -90,14 +90,18 @@ static hd_status judge_waiting(queue *q, hd_err *err)
 static hd_status judge_span(queue *q, size_t first, size_t end, hd_err *err)
 {
     size_t length = q->m->opt.context, align = q->m->opt.align ? q->m->opt.align : 1;
+    size_t count = first + q->text->skip;
     hd_status s = HD_OK;
     for (size_t at = first; !s && at < end;) {
         size_t back = at - first < q->again ? at - first : q->again;
         back += (at - back - first) % align;
         if (back >= length) back = 0; /* bars are longer than the model sees */
-        size_t len = length < end - (at - back) ? length : end - (at - back);
-        q->w[q->n++] = (hd_window){at - back, len, back};
-        at += len - back, q->tokens += len - back;
+        size_t from = at - back, len = length < end - from ? length : end - from;
+        size_t skip = count > from + back ? count - from : back;
+        at = from + len;
+        if (skip >= len) continue;
+        q->w[q->n++] = (hd_window){from, len, skip};
+        q->tokens += len - skip;
         if (q->n == q->most) s = judge_waiting(q, err);
     }
     return s;

@@ -17,6 +17,7 @@ typedef struct hd_stream_text {
     hd_shards *shards; /* owned */
     size_t *begin;     /* [pieces] of music: the first token of each, behind the end of the one before */
     size_t pieces;     /* 0: it is one text */
+    size_t skip;       /* of pieces that are judged: so many first tokens of each do not count */
     size_t count, lines;
     size_t
         characters; /* Unicode characters, one for the end of each line too: bits per character need them */

@@ -101,7 +101,14 @@ hd_status hd_music_windows_init(hd_music_windows *m, const hd_stream_text *train
     for (size_t i = 0; i < train->pieces; i++) m->items += (piece_tokens(train, i) + length - 1) / length;
     m->piece = hd_mem_array(m->items, sizeof *m->piece);
     m->order = hd_mem_array(m->items, sizeof *m->order);
-    if (!m->piece || !m->order) return hd_err_nomem(err, m->items * sizeof *m->piece);
+    m->range = hd_mem_array(train->pieces, sizeof *m->range);
+    m->all = hd_music_no_ranges();
+    if (!m->piece || !m->order || !m->range) return hd_err_nomem(err, m->items * sizeof *m->piece);
+    for (size_t i = 0; i < train->pieces; i++) {
+        m->range[i] = hd_music_no_ranges();
+        hd_music_widen(&m->range[i], kind, train->ids + train->begin[i], piece_tokens(train, i));
+        hd_music_widen(&m->all, kind, train->ids + train->begin[i], piece_tokens(train, i));
+    }
     for (size_t i = 0; i < train->pieces; i++)
         for (size_t k = 0; k < piece_tokens(train, i); k += length) m->piece[n++] = i;
     return HD_OK;
@@ -111,6 +118,7 @@ void hd_music_windows_release(hd_music_windows *m)
 {
     hd_mem_free(m->piece);
     hd_mem_free(m->order);
+    hd_mem_free(m->range);
     hd_ids_release(&m->ids);
     *m = (hd_music_windows){0};
 }
@@ -147,7 +155,8 @@ static hd_status draw_window(hd_music_windows *m, hd_window *out, const hd_train
     uint64_t seed = (uint64_t)o->seed;
     size_t from = draw_place(m, tokens, seed, epoch, number), left = tokens - from,
            most = m->length + m->length / 4 + 1;
-    hd_variation v = hd_music_draw(m->kind, piece, tokens, o->transpose, o->stretch, seed, epoch, number);
+    hd_variation v =
+        hd_music_draw(m->kind, &m->range[which], &m->all, o->transpose, o->stretch, seed, epoch, number);
     hd_status s = hd_music_vary(&m->ids, m->kind, piece + from - 1, 1 + (left < most ? left : most), v, err);
     if (s) return s;
     if (m->ids.count > before + 1 + m->length) m->ids.count = before + 1 + m->length;

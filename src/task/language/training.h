@@ -39,9 +39,10 @@ hd_status hd_music_read(hd_stream_text *train, hd_stream_text *valid, hd_tokeniz
 typedef struct hd_music_windows {
     hd_music kind;
     const hd_stream_text *train;
-    size_t length, items;  /* tokens of a window; windows of an epoch */
-    size_t *piece, *order; /* [items] that each is of: by their numbers, and shuffled */
-    uint64_t shuffled;     /* 1 + the epoch of `order`; 0: none */
+    size_t length, items;        /* tokens of a window; windows of an epoch */
+    hd_music_ranges all, *range; /* of the voices: in all pieces, and [pieces] in each */
+    size_t *piece, *order;       /* [items] that each is of: by their numbers, and shuffled */
+    uint64_t shuffled;           /* 1 + the epoch of `order`; 0: none */
     hd_ids ids;
     hd_stream_text text; /* what the windows of the update lie in; borrows ids */
 } hd_music_windows;

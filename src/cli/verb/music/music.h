@@ -27,8 +27,14 @@ hd_status hd_music_write(const hd_command *c, hd_music kind, const hd_generated 
 /* Whether a file holds music that a model can be measured with: MIDI or JSON, and the model is one of music.
  */
 hd_status hd_music_measures(bool *out, const hd_model_folder *f, const char *path, hd_err *err);
-/* Appends what the model makes of a file: a line, or an object a line; of JSON for each of its parts, or the
-   one that is named. */
-hd_status hd_music_measure(hd_text *to, hd_command *c, const char *path, const char *part, hd_err *err);
+/* What of the music counts. */
+typedef struct hd_music_part {
+    const char *part; /* of JSON; NULL: each of its parts by itself */
+    size_t skip;      /* first tokens of each piece that do not */
+} hd_music_part;
+
+/* Appends what the model makes of a file: a line, or an object a line. */
+hd_status hd_music_measure(hd_text *to, hd_command *c, const char *path, const hd_music_part *which,
+                           hd_err *err);
 
 #endif

@@ -41,7 +41,7 @@ static int voices_of(const measured *m)
 static void put_line(hd_text *to, const measured *m)
 {
     char tokens[32], pieces[32];
-    const hd_music_figures *f = &m->figures;
+    const hd_music_ranges *f = &m->figures.ranges;
     hd_text_print(to, "%s%s%s: %s tokens of %s pieces, %.4f nats a token; %.2f %% of notes repeated;",
                   m->path, m->part ? " " : "", m->part ? m->part : "", hd_grouped(m->fluency.tokens, tokens),
                   hd_grouped(m->pieces, pieces), m->fluency.nats / (double)m->fluency.tokens, 100 * share(m));
@@ -54,7 +54,7 @@ static void put_line(hd_text *to, const measured *m)
 
 static void put_object(hd_text *to, const measured *m)
 {
-    const hd_music_figures *f = &m->figures;
+    const hd_music_ranges *f = &m->figures.ranges;
     hd_member_begin(to, NULL, '{');
     hd_member_text(to, "file", m->path);
     if (m->part) hd_member_text(to, "part", m->part);
@@ -62,7 +62,7 @@ static void put_object(hd_text *to, const measured *m)
     hd_member_count(to, "token_count", m->fluency.tokens);
     hd_member_number(to, "nats_per_token", m->fluency.nats / (double)m->fluency.tokens, 9);
     hd_member_number(to, "logprob", -m->fluency.nats, 12);
-    hd_member_count(to, "notes", f->notes);
+    hd_member_count(to, "notes", m->figures.notes);
     hd_member_number(to, "repeated_notes", share(m), 9);
     hd_member_begin(to, "ranges", '[');
     for (int v = 0; v < voices_of(m); v++) {
@@ -78,7 +78,8 @@ static void put_object(hd_text *to, const measured *m)
     hd_text_put(to, "}\n");
 }
 
-static hd_status measure(hd_text *to, hd_command *c, const char *path, const char *part, hd_err *err)
+static hd_status measure(hd_text *to, hd_command *c, const char *path, const char *part, size_t skip,
+                         hd_err *err)
 {
     measured m = {.path = path, .part = part, .kind = hd_music_of(c->model.tokenizer[0])};
     hd_music_set set = {.kind = m.kind};
@@ -91,24 +92,29 @@ static hd_status measure(hd_text *to, hd_command *c, const char *path, const cha
         hd_music_figures_add(&m.figures, m.kind, ids, count);
     }
     if (!s) s = hd_stream_text_of_music(&text, &set, err);
+    text.skip = skip;
     if (!s) s = hd_language_judge(&m.fluency, &c->machine.run, &c->model, &text, err);
+    if (!s && !m.fluency.tokens)
+        s = hd_err_set(err, HD_EARG, "--skip %zu: no piece of %s is longer", skip, path);
     if (!s) (c->usual->json ? put_object : put_line)(to, &m);
     hd_stream_text_release(&text);
     hd_music_set_release(&set);
     return s;
 }
 
-hd_status hd_music_measure(hd_text *to, hd_command *c, const char *path, const char *part, hd_err *err)
+hd_status hd_music_measure(hd_text *to, hd_command *c, const char *path, const hd_music_part *which,
+                           hd_err *err)
 {
     bool any = false;
     hd_music kind;
     hd_status s = hd_music_file_kind(&kind, path, err);
-    if (s || part || kind != HD_MUSIC_CHORALE) return s ? s : measure(to, c, path, part, err);
+    if (s || which->part || kind != HD_MUSIC_CHORALE)
+        return s ? s : measure(to, c, path, which->part, which->skip, err);
     for (size_t i = 0; !s && i < sizeof parts / sizeof *parts; i++) {
         bool there = false;
         s = hd_music_has_part(&there, path, parts[i], err);
-        if (!s && there) s = measure(to, c, path, parts[i], err);
+        if (!s && there) s = measure(to, c, path, parts[i], which->skip, err);
         any |= there;
     }
-    return s || any ? s : measure(to, c, path, NULL, err);
+    return s || any ? s : measure(to, c, path, NULL, which->skip, err);
 }
