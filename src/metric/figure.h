@@ -10,6 +10,7 @@ typedef struct hd_figure {
     const char *name, *title; /* "macro_f1", "macro-F1"; name NULL: none; title NULL: only logs have it */
     double value;
     bool share; /* shown in percent */
+    bool less;  /* the less the better */
     int places; /* shown with so many decimals, if it is no share; 0: 4 */
 } hd_figure;
 

@@ -78,6 +78,7 @@ void hd_prepare_encdec(hd_preparing *p, const hd_encdec *m)
 {
     if (m->opt.pictures) hd_image_encoder_prepare(p, &m->image);
     if (m->opt.sounds) hd_sound_encoder_prepare(p, &m->sound);
+    hd_prepare(p, m->ctc.w);
     hd_prepare_encoder(p, &m->encoder);
     prepare_cells(p, &m->cells);
     hd_prepare(p, m->fit.w);

@@ -41,15 +41,16 @@ typedef struct hd_attention_layers {
 void hd_attention_layers_add(hd_attention_layers *a, int stage, int layers, int heads);
 
 typedef struct hd_model_sizes {
-    int layers;                           /* whose rows can be had */
-    size_t vocab, target_vocab;           /* ids that it reads; target: of the second side, if it has one */
-    size_t positions;                     /* most tokens of an item; INT32_MAX: any number */
-    bool fills;                           /* `fill` can be asked */
-    const hd_dense *pooler;               /* the layer of `pooled`; NULL: that cannot be asked */
-    size_t backward;                      /* the last columns of a row that come from reading backward */
-    bool bare;                            /* items have no special tokens around them */
-    const struct hd_image_prepare *image; /* how it reads a picture (data/image/prepare.h); NULL: it reads
-                                             tokens */
+    int layers;                 /* whose rows can be had */
+    size_t vocab, target_vocab; /* ids that it reads; target: of the second side, if it has one */
+    size_t positions;           /* most tokens of an item; INT32_MAX: any number */
+    bool fills;                 /* `fill` can be asked */
+    const hd_dense *pooler;     /* the layer of `pooled`; NULL: that cannot be asked */
+    size_t backward;            /* the last columns of a row that come from reading backward */
+    bool bare;                  /* items have no special tokens around them */
+    const struct hd_image_prepare
+        *image; /* how it reads a picture (data/image/prepare.h); NULL: it does not */
+    const struct hd_features_opt *sound; /* how it reads sound (data/sound/features.h); NULL: it does not */
 } hd_model_sizes;
 
 struct hd_preparing;      /* model/prepare.h */

@@ -43,3 +43,22 @@ hd_recurrent_decoder_opt hd_decoder_cells(const hd_train_options *o, hd_run_part
                                       /* a preset's, where another option has taken what it is for */
                                       .feed_context = o->input_feeding && parts & HD_HAS_ATTENTION};
 }
+
+hd_feeding hd_decoder_feeding(const hd_train_options *o, hd_run_parts parts)
+{
+    if (!(parts & HD_HAS_PREVIOUS)) return (hd_feeding){0};
+    return (hd_feeding){(hd_feeding_kind)o->decoder_input, (float)o->sampling_rate, (float)o->temperature};
+}
+
+/* A rate that rises does so in few steps, since a captured step keeps the one it has. */
+uint64_t hd_decoder_feed(hd_run *r, hd_encdec *m, const hd_feeding *f, const hd_train_options *o)
+{
+    enum { RATES = 32 };
+    uint64_t before = r->now.number ? r->now.number - 1 : 0, all = (uint64_t)o->sampling_decay;
+    uint64_t risen = before < all ? RATES * before / all : RATES;
+    hd_feeding now = *f;
+    hd_err err = {0};
+    now.rate *= (float)risen / RATES;
+    if (hd_encdec_feed(m, &now, &err)) hd_fail(r, err.status, "%s", err.text);
+    return risen;
+}

@@ -2,6 +2,7 @@
 #include "run/options.h"
 
 #include "backend/backend.h"
+#include "data/sound/features.h"
 #include "model/encoder/classifier.h"
 #include "model/encdec/encdec.h"
 #include "model/vision/image_encoder.h"
@@ -42,6 +43,11 @@ static const char *const bad_lines[] = {"error", "skip", NULL};
 static const char *const empty_lines[] = {"skip", "error", NULL};
 static const char *const augmentations[] = {"plain", "strong", "auto", NULL};
 static const char *const flips[] = {"none", "horizontal", "vertical", "both", "turns", "auto", NULL};
+static const char *const features[] = {
+#define X(name, text) #text,
+    HD_FEATURES_LIST(X)
+#undef X
+        NULL};
 static const char *const subwords[] = {"bpe", "unigram", NULL};
 const char *const hd_train_stems[] = {"auto", "large", "small", NULL};
 static const char *const query_kinds[] = {"anchors", "learned", NULL};
@@ -68,15 +74,22 @@ static const char *const schedules[] = {
 #define DATA       .group = "Data"
 #define VOCABULARY .group = "Vocabulary"
 #define MODEL      .group = "Model"
-#define RECURRENT  .group = "Recurrent encoder-decoders", .tasks = TRANSLATE | CAPTION
+#define RECURRENT  .group = "Recurrent encoder-decoders", .tasks = TRANSLATE | CAPTION | TRANSCRIBE
 #define LEARNING   .group = "Optimization"
 #define LIMITS     .group = "Stopping"
 #define REPORTS    .group = "Validation, checkpoints and reports"
 #define MACHINE    .group = "Device"
 
-enum { TEXT_text, TEXT_masks = 0, TEXT_item, TEXT_words = 0, TEXT_picture = 0 };
-enum { LABEL_text, LABEL_masks = 0, LABEL_item, LABEL_words = 1, LABEL_picture = 0 };
-enum { PICTURE_text, PICTURE_masks = 0, PICTURE_item, PICTURE_words = 0, PICTURE_picture = 1 };
+enum { TEXT_text, TEXT_masks = 0, TEXT_item, TEXT_words = 0, TEXT_picture = 0, TEXT_sound = 0 };
+enum { LABEL_text, LABEL_masks = 0, LABEL_item, LABEL_words = 1, LABEL_picture = 0, LABEL_sound = 0 };
+enum {
+    PICTURE_text,
+    PICTURE_masks = 0,
+    PICTURE_item,
+    PICTURE_words = 0,
+    PICTURE_picture = 1,
+    PICTURE_sound = 0
+};
 
 /* Columns: the tasks, what the option needs, and what --from and --resume do with it. */
 enum {
@@ -86,6 +99,7 @@ enum {
     CLASSIFY = 1u << HD_TRAIN_CLASSIFY,
     CAPTION = 1u << HD_TRAIN_CAPTION,
     DETECT = 1u << HD_TRAIN_DETECT,
+    TRANSCRIBE = 1u << HD_TRAIN_TRANSCRIBE,
     TOKENS = ~DETECT, /* tasks with texts */
 /* Tasks with labels, of texts or of any items: what a line is to their models says so. */
 #define X(NAME, name, about, what, verb, line, ...) | TEXT_##line << HD_TRAIN_##NAME
@@ -107,6 +121,7 @@ enum {
 #define SIZE          .from = HD_FROM_SIZE
 #define AUGMENTS(of)  .group = "Augmentation of pictures", FOR(of), NEEDS(HD_HAS_PICTURES)
 #define AUGMENTATION  AUGMENTS(PICTURES)
+#define MASKS         .group = "Augmentation of sound", FOR(TRANSCRIBE)
 #define PICTURE_MODEL MODEL, FOR(PICTURES), NEEDS(HD_HAS_PICTURES)
 #define MUSIC         .group = "Augmentation of music", FOR(LM), NEEDS(HD_HAS_MUSIC)
 #define RESNET        MODEL, FOR(PICTURES), NEEDS(HD_HAS_RESNET), SHAPE

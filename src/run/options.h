@@ -11,10 +11,11 @@
 #include "text/tokenizer.h"
 
 /* X(NAME, name, how the best model is chosen) */
-#define HD_CHOICE_LIST(X)                                                 \
-    X(BLEU, bleu, "by the BLEU score of translated validation sentences") \
-    X(LOSS, loss, "by the validation loss")                               \
-    X(CIDER, cider, "by the CIDEr-D score of captions of validation pictures")
+#define HD_CHOICE_LIST(X)                                                      \
+    X(BLEU, bleu, "by the BLEU score of translated validation sentences")      \
+    X(LOSS, loss, "by the validation loss")                                    \
+    X(CIDER, cider, "by the CIDEr-D score of captions of validation pictures") \
+    X(WER, wer, "by the word error rate of transcripts of validation sounds")
 
 #define X(NAME, name, text) HD_CHOICE_##NAME,
 typedef enum hd_choice { HD_CHOICE_LIST(X) HD_CHOICES } hd_choice;
@@ -60,6 +61,7 @@ typedef struct hd_train_options {
     X(ANCHORS, "--query-kind anchors")                                                                     \
     X(MUSIC, "--model music")                                                                              \
     X(PICTURES, "pictures to learn from")                                                                  \
+    X(SOUND, "sounds to learn from")                                                                       \
     X(TEXTS, "texts to learn from")
 
 #define HD_RUN_PART_LIST(X)                                  \

@@ -9,14 +9,14 @@
         "sizes and training recipe; other options override parts of it. translate: tiny, small, base or big "
         "(Transformers), sutskever, rnnsearch, luong or tutorial (recurrent); lm: gpt2, gpt2-medium, "
         "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell, "
-        "caption-luong or caption-transformer; detect: detr-small; classify: vit-tiny, vit-lite (the default for pictures) or "
-        "vit-b16", FOR(TRANSLATE | LM | MLM | CLASSIFY | CAPTION | DETECT),
+        "caption-luong or caption-transformer; detect: detr-small; transcribe: las, speech-tiny or speech-ctc; classify: vit-tiny, vit-lite (the default for pictures) or "
+        "vit-b16", FOR(TRANSLATE | LM | MLM | CLASSIFY | CAPTION | DETECT | TRANSCRIBE),
         NEEDS(HD_HAS_PRESET))
     PATH("out", 'o', "FOLDER", out, "model folder to write; created if missing", CALL)
     PATH("from", 0, "FOLDER", from,
         "start from the model in this folder, trained here or imported: its tokenizer, sizes and weights. "
         "Tasks with labels fine-tune a model of mlm, of lm or of one of them with a new output layer",
-        FOR(TRANSLATE | LM | MLM | LABELS | CAPTION | DETECT))
+        FOR(TRANSLATE | LM | MLM | LABELS | CAPTION | DETECT | TRANSCRIBE))
     FLAG("resume", 0, resume,
         "continue the run in --out from its last checkpoint, bit for bit; stopping conditions, threads, "
         "device and reports may change", CALL)
@@ -33,7 +33,8 @@
         "(of multilabel: labels with commas between, or nothing), text and, for pairs of texts, text2; tag: "
         "lines of a token, a tab and its label; classify pictures: an IDX file of pictures and one of "
         "labels, or a list with lines FILE<tab>LABEL; caption: lines of a picture's name, maybe # and a number, a "
-        "tab and a caption", DATA)
+        "tab and a caption; transcribe: lines of a sound's file, a tab and what is said, or a folder with "
+        "a.wav, a.txt and so on", DATA)
     PATH("train-names", 0, "FILE", train_names,
         "learn only from the pictures named in this file, one name a line", DATA, FOR(CAPTION))
     PATH("valid-names", 0, "FILE", valid_names,
@@ -53,12 +54,12 @@
     REAL("valid-fraction", 0, "X", "0", valid_fraction, 0, 0.5,
         "without --valid: fraction of the training data to hold out for validation; of a text its end", DATA)
     INT("max-length", 0, "N", "200", max_length, 1, 1000000, "longest sentence or text, in tokens", DATA,
-        FOR(TRANSLATE | LABELS | CAPTION), NEEDS(HD_HAS_TEXTS))
+        FOR(TRANSLATE | LABELS | CAPTION | TRANSCRIBE), NEEDS(HD_HAS_TEXTS))
     CHOICE("on-long", 0, "WHAT", "skip", on_long, long_lines,
         "what to do with longer ones: skip, cut or error", DATA, FOR(TRANSLATE))
     CHOICE("on-invalid", 0, "WHAT", "error", on_invalid, bad_lines,
-        "what to do with lines that are not UTF-8 and pictures that cannot be read: error or skip", DATA,
-        FOR(TRANSLATE | PICTURES))
+        "what to do with lines that are not UTF-8 and pictures and sounds that cannot be read: error or skip", DATA,
+        FOR(TRANSLATE | PICTURES | TRANSCRIBE))
     CHOICE("on-empty", 0, "WHAT", "skip", on_empty, empty_lines,
         "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
 
@@ -93,17 +94,22 @@
         "transpose each piece of music by up to N semitones up or down, drawn anew in every epoch", MUSIC)
     REAL("stretch", 0, "X", "0", stretch, 0, 0.5,
         "stretch the time of each performance by up to this fraction, longer or shorter", MUSIC)
+    INT("bin-masks", 0, "N", "0", bin_masks, 0, 100, "SpecAugment: mask N bands of mel bins", MASKS)
+    INT("bin-mask-size", 0, "N", "8", bin_mask_size, 1, 512, "most bins of such a band", MASKS)
+    INT("frame-masks", 0, "N", "0", frame_masks, 0, 100, "SpecAugment: mask N stretches of frames", MASKS)
+    REAL("frame-mask-share", 0, "X", "0.15", frame_mask_share, 0.001, 1,
+        "most of a sound that such a stretch has, as a fraction", MASKS)
 
     CHOICE("tokenizer", 0, "KIND", "sentencepiece", tokenizer, tokenizers,
         "sentencepiece (subwords), words or characters; with --tokenizer-model also bpe, wordpiece, marian "
         "or t5", VOCABULARY, FOR(TRANSLATE), TOKENIZER)
     CHOICE("unit", 0, "UNIT", "char", unit, units, "tokens: word, char or subword", VOCABULARY,
-        FOR(LM | MLM | LABELS | CAPTION), TOKENIZER, NEEDS(HD_HAS_TEXTS))
+        FOR(LM | MLM | LABELS | CAPTION | TRANSCRIBE), TOKENIZER, NEEDS(HD_HAS_TEXTS))
     INT("min-count", 0, "N", "0", min_count, 0, 1000000,
         "words (--unit word) or characters seen fewer times are unknown; 0: 2 for words", VOCABULARY,
-        FOR(LM | LABELS | CAPTION), TOKENIZER, NEEDS(HD_HAS_TEXTS))
-    FLAG("cased", 0, cased, "keep capital letters; captions are lower-cased otherwise", VOCABULARY,
-        FOR(CAPTION), TOKENIZER)
+        FOR(LM | LABELS | CAPTION | TRANSCRIBE), TOKENIZER, NEEDS(HD_HAS_TEXTS))
+    FLAG("cased", 0, cased, "keep capital letters; captions and transcripts are lower-cased otherwise", VOCABULARY,
+        FOR(CAPTION | TRANSCRIBE), TOKENIZER)
     INT("vocab-size", 0, "N", "8000", vocab_size, 5, 1000000,
         "largest vocabulary; smaller where the text supports fewer tokens", VOCABULARY, FOR(TOKENS), TOKENIZER,
         NEEDS(HD_HAS_TEXTS))
@@ -134,10 +140,24 @@
     TEXT("encoder", 0, "STAGES", NULL, encoder,
         "layers of the encoder (transformer if not given), as in bi-gru:2+transformer: kinds of layers" STAGES
         "; bi- before a kind reads in both directions, :N after it makes N layers", MODEL,
-        FOR(TRANSLATE | LABELS), SHAPE, NEEDS(HD_HAS_TEXTS))
+        FOR(TRANSLATE | LABELS | TRANSCRIBE), SHAPE, NEEDS(HD_HAS_TEXTS))
     TEXT("decoder", 0, "STAGES", NULL, decoder,
         "the same of the decoder: transformer, or an rnn, gru or lstm, followed by transformer if you like",
-        MODEL, FOR(TRANSLATE | CAPTION), SHAPE)
+        MODEL, FOR(TRANSLATE | CAPTION | TRANSCRIBE), SHAPE)
+    CHOICE("features", 0, "KIND", "log_mel", features, features,
+        "how sound is read, every 10 ms: log_mel (natural logarithms of mels), kaldi (fbank) or whisper", MODEL,
+        FOR(TRANSCRIBE), SHAPE)
+    INT("mels", 0, "N", "40", mels, 1, 512, "mel bins of a frame", MODEL, FOR(TRANSCRIBE), SHAPE)
+    INT("sample-rate", 0, "N", "0", sample_rate, 0, 768000,
+        "samples a second that sounds are converted to; 0: the least of the training data, up to 16000", MODEL,
+        FOR(TRANSCRIBE), .from = HD_FROM_DEFAULT)
+    INT("frame-stack", 0, "N", "1", frame_stack, 1, 64, "frames that are read side by side, as one row", MODEL,
+        FOR(TRANSCRIBE), SHAPE)
+    INT("max-frames", 0, "N", "3000", max_frames, 1, 1000000,
+        "longest sound the model can ever take, in frames of 10 ms", MODEL, FOR(TRANSCRIBE), SHAPE)
+    REAL("ctc-weight", 0, "X", "0", ctc_weight, 0, 1,
+        "share of CTC, on the encoder's rows, in the loss and in search; 0: none; 1, with --decoder none: CTC "
+        "alone", MODEL, FOR(TRANSCRIBE), SHAPE)
     CHOICE("image-encoder", 0, "KIND", "resnet", image_encoder, hd_image_encoder_names,
         "what turns a picture into vectors: of a detector its backbone" IMAGE_ENCODERS, MODEL,
         FOR(CAPTION | DETECT), SHAPE)
@@ -155,9 +175,9 @@
     FLAG("resnet-bottleneck", 0, resnet_bottleneck,
         "its blocks are 1x1, 3x3 at a quarter of the columns, 1x1; else two of 3x3", RESNET)
     INT("encoder-layers", 0, "N", "4", encoder_layers, 1, 1000,
-        "layers of the encoder, where --encoder does not say", MODEL, FOR(TRANSLATE | CAPTION | DETECT), SHAPE)
+        "layers of the encoder, where --encoder does not say", MODEL, FOR(TRANSLATE | CAPTION | DETECT | TRANSCRIBE), SHAPE)
     INT("decoder-layers", 0, "N", "4", decoder_layers, 1, 1000,
-        "layers of the decoder, where --decoder does not say", MODEL, FOR(TRANSLATE | CAPTION | DETECT), SHAPE)
+        "layers of the decoder, where --decoder does not say", MODEL, FOR(TRANSLATE | CAPTION | DETECT | TRANSCRIBE), SHAPE)
     INT("queries", 0, "N", "60", queries, 1, 10000,
         "queries, each of which finds one object or none: more than a picture has objects", MODEL, FOR(DETECT),
         SHAPE)
@@ -176,14 +196,14 @@
     INT("heads", 0, "N", "4", heads, 1, 1024, "attention heads", MODEL, SIZE, NEEDS(HD_HAS_BLOCKS))
     CHOICE("norm", 0, "PLACE", "pre", norm, norms,
         "layer norm before (pre) or after (post, as in the paper) each sublayer", MODEL,
-        FOR(TRANSLATE | LM | LABELS | CAPTION), SHAPE, NEEDS(HD_HAS_BLOCKS))
+        FOR(TRANSLATE | LM | LABELS | CAPTION | TRANSCRIBE), SHAPE, NEEDS(HD_HAS_BLOCKS))
     CHOICE("activation", 0, "NAME", "relu", activation, hd_train_activations,
         "of feed-forward layers: relu, gelu, gelu_tanh or silu; of rnn cells: tanh or sigmoid", MODEL, SHAPE,
         NEEDS(HD_HAS_ACTIVATION))
     CHOICE("position-kind", 0, "KIND", "sinusoidal", position_kind, position_kinds,
         "position embeddings: sinusoidal, learned, or none: the model cannot tell the order of words; of a gpt "
         "learned, with --relative none; of music sinusoidal, with --relative periodic: sines of the place in a bar of 64 "
-        "tokens", MODEL, FOR(TRANSLATE | CAPTION | LM), SHAPE, NEEDS(HD_HAS_POSITIONS))
+        "tokens", MODEL, FOR(TRANSLATE | CAPTION | LM | TRANSCRIBE), SHAPE, NEEDS(HD_HAS_POSITIONS))
     INT("relative", 0, "N", "0", relative, 0, 1048576,
         "relative attention (Music Transformer): each head learns a vector for each of N distances, and farther "
         "tokens share the last; 0: none", MODEL, FOR(LM), SHAPE, NEEDS(HD_HAS_BLOCKS))
@@ -191,12 +211,12 @@
         "attention by blocks of N tokens: a token sees its own block and the one before; 0: all before it",
         MODEL, FOR(LM), SHAPE, NEEDS(HD_HAS_BLOCKS))
     INT("max-positions", 0, "N", "512", max_positions, 2, 1000000,
-        "longest sentence the model can ever take, in tokens", MODEL, FOR(TRANSLATE | CAPTION), SHAPE)
+        "longest sentence the model can ever take, in tokens", MODEL, FOR(TRANSLATE | CAPTION | TRANSCRIBE), SHAPE)
     FLAG("unscaled-attention", 0, unscaled_attention,
         "do not divide attention scores by the square root of the head size", MODEL, FOR(TRANSLATE), SHAPE,
         NEEDS(HD_HAS_BLOCKS))
     FLAG("untied", 0, untied, "separate embedding tables for source, target and output", MODEL,
-        FOR(TRANSLATE | LM | CAPTION), SHAPE, NEEDS(HD_HAS_NETWORK))
+        FOR(TRANSLATE | LM | CAPTION | TRANSCRIBE), SHAPE, NEEDS(HD_HAS_NETWORK))
     INT("context", 0, "N", NULL, context, 1, 1000000, "tokens of a window; the model never sees more of them",
         MODEL, FOR(LM | MLM), .from = HD_FROM_DEFAULT, NEEDS(HD_HAS_WINDOWS))
     INT("music-span", 0, "N", "4096", music_span, 1, 1000000,
@@ -272,6 +292,8 @@
 
     INT("batch-tokens", 0, "N", "2500", batch_tokens, 1, 100000000,
         "tokens per update, counting the longer side of each pair", LEARNING, FOR(TRANSLATE))
+    INT("batch-frames", 0, "N", "16000", batch_frames, 1, 100000000,
+        "frames of sound per update", LEARNING, FOR(TRANSCRIBE))
     INT("batch-size", 0, "N", "12", batch_size, 1, 1000000, "windows (lm, mlm) or items per update", LEARNING,
         FOR(LM | MLM | LABELS | CAPTION | DETECT), UPDATES)
     INT("micro-batches", 0, "N", "1", micro_batches, 1, 100000,
@@ -301,9 +323,9 @@
     REAL("dropout", 0, "X", "0.2", dropout, 0, 0.99, "dropout of embeddings and sublayers", LEARNING,
         .from = HD_FROM_DEFAULT, NEEDS(HD_HAS_NETWORK))
     REAL("attention-dropout", 0, "X", "0", attention_dropout, 0, 0.99, "dropout of attention weights",
-        LEARNING, FOR(TRANSLATE | CAPTION))
+        LEARNING, FOR(TRANSLATE | CAPTION | TRANSCRIBE))
     REAL("ffn-dropout", 0, "X", "0", ffn_dropout, 0, 0.99, "dropout inside the feed-forward layers",
-        LEARNING, FOR(TRANSLATE | CAPTION), NEEDS(HD_HAS_BLOCKS))
+        LEARNING, FOR(TRANSLATE | CAPTION | TRANSCRIBE), NEEDS(HD_HAS_BLOCKS))
     REAL("source-dropout", 0, "X", "0", source_dropout, 0, 0.99, "dropout of whole source tokens", LEARNING,
         FOR(TRANSLATE))
     REAL("drop-path", 0, "X", "0", drop_path, 0, 0.99,
@@ -311,10 +333,10 @@
         LEARNING, FOR(PICTURES), NEEDS(HD_HAS_VIT))
     REAL("label-smoothing", 0, "X", "0.1", label_smoothing, 0, 0.99,
         "probability mass of the target spread over the whole vocabulary", LEARNING,
-        FOR(TRANSLATE | LM | MLM | LABELS | CAPTION), UPDATES)
+        FOR(TRANSLATE | LM | MLM | LABELS | CAPTION | TRANSCRIBE), UPDATES)
     TEXTS("freeze", 0, "PATTERN", freeze,
         "do not train parameters of such names, as in 'model.encoder.*' or 'bert.embeddings.*'; may be "
-        "repeated", LEARNING, FOR(TRANSLATE | LABELS | CAPTION))
+        "repeated", LEARNING, FOR(TRANSLATE | LABELS | CAPTION | TRANSCRIBE))
     INT("denoise-groups", 0, "N", "5", denoise_groups, 0, 100,
         "denoising: groups of the true boxes, moved at random, that the decoder puts right beside its queries; "
         "0: none", LEARNING, FOR(DETECT), NEEDS(HD_HAS_ANCHORS))
@@ -324,7 +346,7 @@
         "use the gradient of the sum of the losses in a batch, not of their mean: --lr is then smaller, "
         "--clip larger", LEARNING, UPDATES)
     FLAG("recompute", 0, recompute, "recompute activations in the backward pass instead of storing them",
-        LEARNING, FOR(TRANSLATE | CAPTION), NEEDS(HD_HAS_BLOCKS))
+        LEARNING, FOR(TRANSLATE | CAPTION | TRANSCRIBE), NEEDS(HD_HAS_BLOCKS))
     INT("seed", 0, "N", "1", seed, 0, 2147483647,
         "random seed: the same seed gives the same bits on the same device and instruction set (heed info "
         "--devices), with any number of threads", LEARNING, UPDATES)
@@ -344,10 +366,12 @@
     INT("bleu-sentences", 0, "N", "500", bleu_sentences, 0, 100000000,
         "validation sentences to translate for BLEU; 0: none", REPORTS, FOR(TRANSLATE))
     CHOICE("select-by", 0, "BY", "bleu", select_by, hd_choice_names,
-        "what decides which model is the best: bleu (translate), cider (caption) or loss", REPORTS,
-        FOR(TRANSLATE | CAPTION))
+        "what decides which model is the best: bleu (translate), cider (caption), wer (transcribe) or loss", REPORTS,
+        FOR(TRANSLATE | CAPTION | TRANSCRIBE))
     INT("caption-images", 0, "N", "1000", caption_images, 0, 100000000,
         "validation pictures to caption for CIDEr-D; 0: none", REPORTS, FOR(CAPTION))
+    INT("wer-sounds", 0, "N", "1000", wer_sounds, 0, 100000000,
+        "validation sounds to transcribe for the word error rate; 0: none", REPORTS, FOR(TRANSCRIBE))
     LONG("save-every", 0, "N", "0", save_every, 0, 1e15,
         "save a checkpoint every N updates; 0: at every validation", REPORTS, REPORT, UPDATES)
     LONG("report-every", 0, "N", "100", report_every, 1, 1e15, "log every N updates", REPORTS, REPORT,

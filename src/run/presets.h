@@ -27,6 +27,9 @@
     X(CAPTION_LUONG, "caption-luong", CAPTION, SHOW_ATTEND_TELL, caption_luong)                   \
     X(CAPTION_TRANSFORMER, "caption-transformer", CAPTION, SHOW_ATTEND_TELL, caption_transformer) \
     X(DETR_SMALL, "detr-small", DETECT, NONE, detr_small)                                         \
+    X(LAS, "las", TRANSCRIBE, NONE, las)                                                          \
+    X(SPEECH_TINY, "speech-tiny", TRANSCRIBE, LAS, speech_tiny)                                   \
+    X(SPEECH_CTC, "speech-ctc", TRANSCRIBE, LAS, speech_ctc)                                      \
     X(VIT_TINY, "vit-tiny", CLASSIFY, VIT_LITE, vit_tiny)                                         \
     X(VIT_LITE, "vit-lite", CLASSIFY, NONE, vit_lite)                                             \
     X(VIT_B16, "vit-b16", CLASSIFY, VIT_LITE, vit_b16)

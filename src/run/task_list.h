@@ -22,7 +22,9 @@
     X(CAPTION, caption, "a caption for each picture", "a captioner", "caption", picture, false, true,       \
       "best_cider", captioner)                                                                              \
     X(DETECT, detect, "the objects in pictures, with their boxes", "a detector", "detect", picture, false,  \
-      false, "best_ap50", detector)
+      false, "best_ap50", detector)                                                                         \
+    X(TRANSCRIBE, transcribe, "what is said in sounds", "a speech recognizer", "transcribe", sound, false,  \
+      true, "best_wer", transcriber)
 
 #define X(NAME, name, ...) HD_TRAIN_##NAME,
 typedef enum hd_train_task { HD_TASK_LIST(X) HD_TRAIN_TASKS } hd_train_task;

@@ -24,5 +24,6 @@ hd_status hd_task_publish(hd_session *s, const char *folder, hd_err *err)
 void hd_task_choose(hd_validation *v, const hd_train_options *o, bool judged)
 {
     bool by_loss = o->select_by == HD_CHOICE_LOSS || !judged;
-    v->quality = isnan(v->loss) ? -INFINITY : by_loss ? -v->loss : v->figure[0].value;
+    double score = v->figure[0].less ? -v->figure[0].value : v->figure[0].value;
+    v->quality = isnan(v->loss) ? -INFINITY : by_loss ? -v->loss : score;
 }

@@ -117,11 +117,12 @@ void hd_model_folder_take(hd_model_folder *f, hd_train_task task, hd_model model
 {
     const hd_task_folder *is = &hd_task_folders[task];
     hd_model_sizes z = model.type->sizes(model.self);
-    f->task = is, f->model = model, f->pictures = z.image;
+    f->task = is, f->model = model, f->pictures = z.image, f->sounds = z.sound;
     if (!f->tokenizer[1]) f->tokenizer[1] = f->tokenizer[0];
     if (!f->longest) f->longest = z.positions;
-    f->start = is->start && !z.bare && !z.image && hd_tokenizer_special(f->tokenizer[0]).start >= 0;
-    f->end = is->end && !z.bare && !z.image;
+    bool lines = !z.bare && !z.image && !z.sound;
+    f->start = is->start && lines && hd_tokenizer_special(f->tokenizer[0]).start >= 0;
+    f->end = is->end && lines;
     f->drops_start = is->start && !is->end;
 }
 

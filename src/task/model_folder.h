@@ -13,10 +13,11 @@
 /* What a line is to a model. */
 typedef enum hd_line_kind {
     HD_LINE_text,
-    HD_LINE_masks,  /* "[MASK]" in it is one */
-    HD_LINE_item,   /* of a classifier: one text or two, with a tab between */
-    HD_LINE_words,  /* each word between blanks is cut into pieces by itself, as a tagger learned them */
-    HD_LINE_picture /* none: the files of a verb are pictures */
+    HD_LINE_masks,   /* "[MASK]" in it is one */
+    HD_LINE_item,    /* of a classifier: one text or two, with a tab between */
+    HD_LINE_words,   /* each word between blanks is cut into pieces by itself, as a tagger learned them */
+    HD_LINE_picture, /* none: the files of a verb are pictures */
+    HD_LINE_sound    /* none: they are sounds */
 } hd_line_kind;
 
 /* X(NAME, name, what becomes of the rows of a line where they become one vector, hd_reduction) */
@@ -59,6 +60,7 @@ typedef struct hd_model_folder {
     hd_vocab labels;            /* in the order of the classes; {0}: it has none */
     bool pairs;                 /* its items are pairs of texts */
     bool pictures;              /* it reads pictures, and has no tokenizer of what it reads */
+    bool sounds;                /* the same of sounds */
     size_t trained;        /* of a translator: tokens of the longest sentence in training, end included */
     hd_pooling pool;       /* of a sentence model: how its rows become a vector; else AUTO */
     bool normalize;        /* ... and whether that is made 1 long */

@@ -103,3 +103,18 @@ void hd_text_add_lossy(hd_text *to, const char *bytes, size_t size)
         at += broken((const uint8_t *)bytes + at, size - at);
     }
 }
+
+void hd_text_add_lower(hd_text *to, const char *text, size_t size)
+{
+    size_t used;
+    for (size_t at = 0; at < size; at += used) {
+        int32_t point;
+        uint8_t bytes[4];
+        used = hd_character(text + at, size - at, &point);
+        if (point < 0)
+            hd_text_add(to, text + at, used);
+        else
+            hd_text_add(to, (const char *)bytes,
+                        (size_t)utf8proc_encode_char(utf8proc_tolower(point), bytes));
+    }
+}

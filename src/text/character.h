@@ -23,6 +23,9 @@ bool hd_is_lower(int32_t point); /* Ll */
 bool hd_is_control(int32_t point);
 bool hd_is_word(int32_t point); /* letters, marks, digits and joiners: \w of regular expressions */
 
+/* Appends the text in small letters, character by character; what is not UTF-8 stays. */
+void hd_text_add_lower(hd_text *to, const char *text, size_t size);
+
 /* Appends bytes; invalid UTF-8 becomes one U+FFFD per truncated character. */
 void hd_text_add_lossy(hd_text *to, const char *bytes, size_t size);
 

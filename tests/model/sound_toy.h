@@ -43,7 +43,10 @@ CHECK_UNUSED static hd_encdec *st_model(hd_backend *b, size_t k, size_t width, d
     hd_encdec *m = NULL;
     hd_encdec_opt o = {
         .sounds = true,
-        .sound = {.bins = ST_BINS, .stack = st_kinds[k].stack, .positions = ST_FRAMES},
+        .sound = {.features =
+                      {.kind = HD_FEATURES_LOG_MEL, .rate = 8000, .window = 200, .hop = 80, .mels = ST_BINS},
+                  .stack = st_kinds[k].stack,
+                  .positions = ST_FRAMES},
         .stack = {.heads = 2, .width = width, .inner = 12, .eps = 1e-5f, .act = HD_gelu, .pre_norm = true},
         .target_vocab = ST_V,
         .positions = 16,

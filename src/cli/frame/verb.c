@@ -118,9 +118,10 @@ static hd_status open_all(hd_command *c, hd_err *err)
     if (!s && u->opens) s = hd_machine_open(&c->machine, c, o ? &o->machine : &hd_machine_cpu, err);
     if (s || !o) return s;
     s = hd_model_folder_open(&c->model, c->operands.word[0], u->task, c->machine.backend, o->weights, err);
-    if (s || u->pictures || !c->model.pictures) return s;
-    return hd_err_set(err, HD_EARG, "%s reads pictures, not texts: `heed %s` answers them",
-                      c->operands.word[0], c->model.task->verb);
+    bool pictures = c->model.pictures && !u->pictures, sounds = c->model.sounds && !u->sounds;
+    if (s || !(pictures || sounds)) return s;
+    return hd_err_set(err, HD_EARG, "%s reads %s, not texts: `heed %s` answers them", c->operands.word[0],
+                      pictures ? "pictures" : "sounds", c->model.task->verb);
 }
 
 /* The sum over both tokenizers. */

@@ -17,6 +17,7 @@
     X(classify, "label every line")                                           \
     X(tag, "label every token")                                               \
     X(caption, "write captions for pictures")                                 \
+    X(transcribe, "write down what is said in sounds")                        \
     X(detect, "find the objects in pictures")                                 \
     X(tokenize, "turn text into tokens, or back")                             \
     X(import, "make a model from a Hugging Face checkpoint")                  \

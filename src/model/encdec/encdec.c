@@ -149,10 +149,10 @@ static hd_status make_decoder(hd_encdec *m, size_t *out, hd_err *err)
         *out = m->cells.out;
     }
     snprintf(name, sizeof name, "%s%s", o->names->prefix, o->names->fit);
-    if (o->decoder.count > recurs && m->encoder.out != o->stack.width)
+    if (o->decoder.count > recurs && hd_encdec_decodes(o) && m->encoder.out != o->stack.width)
         m->fit = hd_dense_make(p, m->encoder.out, o->stack.width,
                                &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}}, name);
-    for (int i = recurs; !s && i < o->decoder.count; i++) {
+    for (int i = recurs; !s && hd_encdec_decodes(o) && i < o->decoder.count; i++) {
         hd_stack_opt k = blocks(o, true);
         snprintf(name, sizeof name, i ? "%s.%d" : "%s", side, i);
         k.layers = o->decoder.at[i].layers, k.name = name;
@@ -188,16 +188,30 @@ static hd_status make_all(hd_encdec *m, hd_err *err)
     hd_tokens_opt tokens = common_front(&m->params, o);
     hd_status s = make_source(m, &source, &e.in, &tokens, side, err);
     if (s) return s;
-    m->target = make_front(&m->params, o, tokens, true);
+    if (hd_encdec_decodes(o)) m->target = make_front(&m->params, o, tokens, true);
     s = hd_encoder_make(&m->encoder, &m->params, &e, source, err);
-    if (!s) s = make_decoder(m, &out, err);
+    if (!s && o->ctc > 0)
+        m->ctc = hd_dense_make(&m->params, m->encoder.out, o->target_vocab,
+                               &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}}, "ctc_head");
+    if (s || !hd_encdec_decodes(o)) return s;
+    s = make_decoder(m, &out, err);
     if (!s) make_output(m, out);
     return s;
 }
 
+static hd_status check_ctc(const hd_encdec_opt *o, hd_err *err)
+{
+    if (!(o->ctc >= 0 && o->ctc <= 1))
+        return hd_err_set(err, HD_EARG, "the share of CTC is %g, not between 0 and 1", (double)o->ctc);
+    if (o->ctc > 0 && !o->sounds) return hd_err_set(err, HD_EARG, "CTC is for models that read sound");
+    if ((o->ctc >= 1) != !hd_encdec_decodes(o))
+        return hd_err_set(err, HD_EARG, "CTC alone has the decoder none, and the share 1");
+    return HD_OK;
+}
+
 static hd_status check_stages(const hd_encdec_opt *o, hd_err *err)
 {
-    for (int i = 0; i < o->decoder.count; i++)
+    for (int i = 0; hd_encdec_decodes(o) && i < o->decoder.count; i++)
         if (o->decoder.at[i].kind != HD_STAGE_transformer && (i || !hd_stage_recurs(&o->decoder.at[i])))
             return hd_err_set(err, HD_EARG,
                               "a decoder is rnn, gru, lstm or transformer, or one of the first three "
@@ -226,7 +240,8 @@ static hd_status check(const hd_encdec_opt *o, hd_err *err)
     if (o->tied && hd_encdec_reads_tokens(o) && o->source_vocab != o->target_vocab)
         return hd_err_set(err, HD_EARG, "tied embeddings need one vocabulary, not %zu and %zu",
                           o->source_vocab, o->target_vocab);
-    return check_stages(o, err);
+    s = check_ctc(o, err);
+    return s ? s : check_stages(o, err);
 }
 
 hd_status hd_encdec_new(hd_encdec **out, hd_backend *backend, const hd_encdec_opt *opt, bool training,
@@ -314,6 +329,8 @@ hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const hd_items *in)
 hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg,
                          hd_encoded memory, hd_cache *cache)
 {
+    if (!hd_encdec_decodes(&m->opt))
+        return hd_fail(r, HD_EARG, "the model has no decoder: it is CTC alone"), (hd_rows){0};
     const int32_t *pos = hd_cache_positions(r, cache, seg);
     bool recurs = hd_encdec_recurs(m);
     size_t slot = recurs ? hd_recurrent_decoder_slots(&m->cells, NULL) : 0;
@@ -363,8 +380,10 @@ double hd_encdec_flops(const hd_encdec *m, double sentences, double source, doub
     if (m->opt.pictures) sum += hd_image_encoder_flops(&m->image, b);
     if (m->opt.sounds) sum += b * hd_sound_encoder_flops(&m->sound, s);
     if (m->opt.sounds) s /= hd_sound_encoder_reduction(&m->opt.sound);
-    sum += hd_encoder_flops(&m->encoder, b, s) + b * t * 2 * (double)hd_count_of(&m->output->t);
+    sum += hd_encoder_flops(&m->encoder, b, s);
     s /= m->encoder.reduction;
+    if (m->ctc.w) sum += b * s * 2 * (double)hd_count_of(&m->ctc.w->t);
+    if (m->output) sum += b * t * 2 * (double)hd_count_of(&m->output->t);
     if (hd_encdec_recurs(m)) sum += hd_recurrent_decoder_flops(&m->cells, b, s, t);
     for (int i = 0; i < m->stacks; i++) sum += hd_stack_flops(&m->stack[i].opt, b, t, s);
     return sum;

@@ -34,10 +34,12 @@ typedef struct hd_encdec_opt {
     hd_image_encoder_opt image; /* their encoder */
     bool sounds;                /* sources are frames of sound: no vocabulary either, and stages on top of: */
     hd_sound_encoder_opt sound; /* their front; width, places and name are seen to */
-    bool tied;                  /* one table for source, target and output; the vocabularies are one then */
-    bool own_output;            /* tied: but the output layer has a table of its own */
-    bool scaled_output;         /* rows are divided by sqrt(width) before the output layer */
-    bool unscaled;              /* no sqrt(width) on embeddings; blocks that are plain have none either */
+    float ctc; /* share of CTC in loss and search, from a layer on the encoder's rows; 0: there is none. 1:
+                  the decoder is "none" */
+    bool tied; /* one table for source, target and output; the vocabularies are one then */
+    bool own_output;    /* tied: but the output layer has a table of its own */
+    bool scaled_output; /* rows are divided by sqrt(width) before the output layer */
+    bool unscaled;      /* no sqrt(width) on embeddings; blocks that are plain have none either */
     bool output_bias;
     hd_unary cell; /* of rnn stages: tanh or sigmoid; HD_IDENTITY: tanh */
     bool learned_positions, no_positions;
@@ -67,6 +69,7 @@ typedef struct hd_encdec {
     hd_stack stack[HD_STAGES];  /* the decoder's blocks */
     int stacks;
     hd_param *output, *output_bias;
+    hd_dense ctc;       /* w NULL: there is none */
     hd_feeding feeding; /* in training: hd_encdec_feed */
 } hd_encdec;
 
@@ -79,6 +82,12 @@ void hd_encdec_free(hd_encdec *m);
 static inline bool hd_encdec_reads_tokens(const hd_encdec_opt *o)
 {
     return !o->pictures && !o->sounds;
+}
+
+/* Whether it has a decoder, and not CTC alone. */
+static inline bool hd_encdec_decodes(const hd_encdec_opt *o)
+{
+    return o->decoder.at[0].kind != HD_STAGE_none;
 }
 
 /* Whether its decoder has a recurrent stage. */
@@ -111,6 +120,9 @@ hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, cons
 hd_tensor *hd_encdec_logits(hd_run *r, const hd_encdec *m, hd_rows x);
 hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_t *target,
                           const hd_loss_opt *opt);
+
+/* Logits of CTC for the encoder's rows: columns are target ids, the blank is one that is never a label. */
+hd_rows hd_encdec_ctc(hd_run *r, const hd_encdec *m, hd_encoded memory);
 
 /* Multiply-adds times two of the matrix products of one forward pass over these tokens, all sentences alike;
    of pictures source is not read, of sound it is frames. */

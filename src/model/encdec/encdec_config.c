@@ -69,6 +69,7 @@ static const hd_key keys[] = {
     {KEY("no_feedback", FLAG, recurrent.no_feedback), .of = CELLS},
     {KEY("relu", FLAG, recurrent.relu), .of = CELLS},
     {KEY("gate", FLAG, recurrent.gate), .when = HD_KEY_RARE, .of = CELLS},
+    {KEY("ctc", REAL, ctc), .most = 1, .when = HD_KEY_RARE, .of = SOUNDS},
     {KEY("reverse_source", FLAG, reverse_source), .of = STAGED},
     {KEY("activation", UNARY, stack.act)},
     {KEY("eps", REAL, stack.eps), .most = 1},
@@ -255,6 +256,7 @@ void hd_encdec_describe(const void *self, hd_details *to)
     tell_stages(to, o);
     tell_blocks(to, o);
     if (hd_encdec_recurs(m)) tell_cells(to, m);
+    if (o->ctc > 0) hd_details_real(to, "ctc", (double)o->ctc, "");
     hd_details_whole(to, "positions", o->positions);
     hd_details_flag(to, "tied", o->tied);
     if (o->own_output) hd_details_flag(to, "own_output", true);

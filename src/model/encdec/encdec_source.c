@@ -1,4 +1,5 @@
-/* Sources of encoder-decoders that are no tokens: the fronts of pictures and of sound. */
+/* Sources of encoder-decoders that are no tokens: the fronts of pictures and of sound; CTC, which reads
+   rows of sound. */
 #include "model/encdec/encdec.h"
 
 static hd_rows picture_rows(hd_run *r, const hd_front *f, const hd_items *in)
@@ -46,4 +47,10 @@ size_t hd_encdec_length(const hd_encdec *m)
     if (!m->opt.sounds) return m->opt.positions;
     size_t by = (size_t)m->encoder.reduction;
     return (m->opt.sound.positions + by - 1) / by;
+}
+
+hd_rows hd_encdec_ctc(hd_run *r, const hd_encdec *m, hd_encoded memory)
+{
+    if (!m->ctc.w) return hd_fail(r, HD_EARG, "the model has no CTC"), (hd_rows){0};
+    return hd_rows_with(memory.rows, hd_dense_of(r, &m->ctc, memory.rows.t, HD_IDENTITY));
 }

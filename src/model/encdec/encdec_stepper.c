@@ -124,6 +124,7 @@ static hd_status open_stepper(hd_stepper *out, const hd_encdec *m, const hd_step
     const hd_encdec_opt *o = &m->opt;
     bool recurs = hd_encdec_recurs(m);
     hd_stepping *s = NULL;
+    if (!hd_encdec_decodes(o)) return hd_err_set(err, HD_EARG, "the model has no decoder: it is CTC alone");
     if (start < 0 || (size_t)start >= o->target_vocab)
         return hd_err_set(err, HD_EARG, "there is no start token %d in a vocabulary of %zu", start,
                           o->target_vocab);

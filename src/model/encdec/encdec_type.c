@@ -27,6 +27,7 @@ static hd_model_sizes sizes(const void *self)
     return (hd_model_sizes){.layers = m->opt.pictures ? hd_image_encoder_layers(&m->image.opt)
                                                       : hd_encoder_layers(&m->encoder),
                             .image = m->opt.pictures ? &m->opt.image.prepare : NULL,
+                            .sound = m->opt.sounds ? &m->opt.sound.features : NULL,
                             .vocab = m->opt.source_vocab,
                             .target_vocab = m->opt.target_vocab,
                             .positions = m->opt.positions};
@@ -94,7 +95,7 @@ static hd_status refuse_attention(const void *self, hd_attention_kind k, hd_err 
 {
     const hd_encdec_opt *o = &((const hd_encdec *)self)->opt;
     char side[HD_STAGES_TEXT];
-    if (k == HD_ATTENTION_CROSS)
+    if (k == HD_ATTENTION_CROSS && hd_encdec_decodes(o))
         return hd_err_set(err, HD_EARG,
                           "the model has no cross-attention: it was trained with --decoder-context %s",
                           hd_context_names[o->recurrent.context]);

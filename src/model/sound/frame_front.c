@@ -19,7 +19,7 @@ static void make(hd_sound_encoder *e, hd_params *p)
     char name[128];
     snprintf(name, sizeof name, "%s.frames", o->name);
     if (o->width)
-        e->project = hd_dense_make(p, o->bins * (size_t)o->stack, o->width,
+        e->project = hd_dense_make(p, (size_t)o->features.mels * (size_t)o->stack, o->width,
                                    &(hd_dense_opt){.init = {HD_INIT_XAVIER, 1, 0}}, name);
 }
 
@@ -32,7 +32,7 @@ static hd_rows rows(hd_run *r, const hd_sound_encoder *e, const hd_frames *in)
 
 static size_t width(const hd_sound_encoder_opt *o)
 {
-    return o->width ? o->width : o->bins * (size_t)o->stack;
+    return o->width ? o->width : (size_t)o->features.mels * (size_t)o->stack;
 }
 
 static int reduction(const hd_sound_encoder_opt *o)

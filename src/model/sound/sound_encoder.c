@@ -26,9 +26,9 @@ hd_status hd_sound_encoder_make(hd_sound_encoder *out, hd_params *p, const hd_so
 {
     static const hd_init table = {HD_INIT_TABLE, 0, 0};
     hd_sound_encoder e = {.opt = *o, .type = types[o->kind]};
-    if (!o->bins || !o->positions)
-        return hd_err_set(err, HD_EARG, "an encoder of sound needs bins and positions of at least 1");
-    hd_status s = e.type->check(o, err);
+    if (!o->positions) return hd_err_set(err, HD_EARG, "an encoder of sound needs at least 1 position");
+    hd_status s = hd_features_check(&o->features, err);
+    if (!s) s = e.type->check(o, err);
     if (s) return s;
     e.type->make(&e, p);
     if (o->placed && !e.position)
@@ -42,9 +42,9 @@ static hd_rows sound_rows(hd_run *r, const hd_front *f, const hd_items *in)
 {
     const hd_sound_encoder *e = f->self;
     if (!in->frames) return hd_fail(r, HD_EARG, "the model reads sound"), (hd_rows){0};
-    if (in->frames->bins != e->opt.bins)
-        return hd_fail(r, HD_ESHAPE, "frames of %zu bins: the model reads %zu", in->frames->bins,
-                       e->opt.bins),
+    if (in->frames->bins != (size_t)e->opt.features.mels)
+        return hd_fail(r, HD_ESHAPE, "frames of %zu bins: the model reads %d", in->frames->bins,
+                       e->opt.features.mels),
                (hd_rows){0};
     hd_rows x = e->type->rows(r, e, in->frames);
     if (!x.t || !x.seg) return x;
@@ -107,11 +107,25 @@ void hd_sound_encoder_prepare(hd_preparing *p, const hd_sound_encoder *e)
 
 /* -- config.json -- */
 
+static const char *const feature_names[HD_FEATURES_KINDS + 1] = {
+#define X(name, text) #text,
+    HD_FEATURES_LIST(X)
+#undef X
+};
+
 #define KEY(name, kind, field) HD_KEY_OF(hd_sound_encoder_opt, name, kind, field)
 
 static const hd_key keys[] = {
     {KEY("model", CHOICE, kind), HD_KEY_NAMES(hd_sound_front_names)},
-    {KEY("bins", WHOLE, bins), .least = 1, .most = MOST_SIZE},
+    {KEY("features", CHOICE, features.kind), HD_KEY_NAMES(feature_names)},
+    {KEY("rate", WHOLE, features.rate), .least = HD_SOUND_LEAST_RATE, .most = HD_SOUND_MOST_RATE},
+    {KEY("window", WHOLE, features.window), .least = 1, .most = HD_FEATURES_MOST_WINDOW},
+    {KEY("hop", WHOLE, features.hop), .least = 1, .most = HD_FEATURES_MOST_HOP},
+    {KEY("mels", WHOLE, features.mels), .least = 1, .most = HD_FEATURES_MOST_MELS},
+    {KEY("low", REAL, features.low), .most = HD_SOUND_MOST_RATE},
+    {KEY("high", REAL, features.high), .most = HD_SOUND_MOST_RATE},
+    {KEY("chunk", REAL, features.chunk), .most = 3600},
+    {KEY("normalize", FLAG, features.normalize)},
     {KEY("stack", WHOLE, stack), .least = 1, .most = 64, .of = 1u << HD_SOUND_frames},
     {KEY("width", WHOLE, width), .most = MOST_SIZE},
     {KEY("positions", WHOLE, positions), .least = 1, .most = MOST_SIZE},
@@ -133,7 +147,9 @@ void hd_sound_encoder_read(hd_model_config *c, hd_sound_encoder_opt *o)
 void hd_sound_encoder_describe(const hd_sound_encoder_opt *o, hd_details *to)
 {
     hd_details_text(to, "sound_front", hd_sound_front_names[o->kind]);
-    hd_details_whole(to, "bins", o->bins);
+    hd_details_text(to, "features", hd_features_name(o->features.kind));
+    hd_details_whole(to, "sample_rate", (uint64_t)o->features.rate);
+    hd_details_whole(to, "mels", (uint64_t)o->features.mels);
     hd_details_whole(to, "frames_per_row", (uint64_t)hd_sound_encoder_reduction(o));
     hd_details_whole(to, "most_frames", hd_sound_encoder_frames(o));
 }

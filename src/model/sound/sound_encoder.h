@@ -3,6 +3,7 @@
 #ifndef HD_MODEL_SOUND_SOUND_ENCODER_H
 #define HD_MODEL_SOUND_SOUND_ENCODER_H
 
+#include "data/sound/features.h"
 #include "model/config.h"
 #include "model/details.h"
 #include "nn/front.h"
@@ -20,11 +21,11 @@ extern const char *const hd_sound_front_names[HD_SOUND_FRONTS + 1]; /* ends with
 
 typedef struct hd_sound_encoder_opt {
     hd_sound_front_kind kind;
-    size_t bins;      /* of a frame */
-    int stack;        /* frames that become one row */
-    size_t width;     /* columns of rows; 0: frames as they are, without a linear layer */
-    size_t positions; /* most rows of an item */
-    bool placed;      /* sines of positions are added; in published models these are kept in the file */
+    hd_features_opt features; /* how sound becomes frames */
+    int stack;                /* frames that become one row */
+    size_t width;             /* columns of rows; 0: frames as they are, without a linear layer */
+    size_t positions;         /* most rows of an item */
+    bool placed; /* sines of positions are added; in published models these are kept in the file */
     hd_sinusoid sinusoid;
     float dropout;
     const char *name; /* of its tensors, borrowed for the making */

@@ -2,27 +2,10 @@
 #include "task/caption/captions.h"
 
 #include <string.h>
-#include <utf8proc.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "text/character.h"
-
-/* Characters one by one, as long as they are: what is not UTF-8 stays. */
-static void lower(hd_text *to, hd_line text)
-{
-    size_t used;
-    for (size_t at = 0; at < text.size; at += used) {
-        int32_t point;
-        uint8_t bytes[4];
-        used = hd_character(text.text + at, text.size - at, &point);
-        if (point < 0)
-            hd_text_add(to, text.text + at, used);
-        else
-            hd_text_add(to, (const char *)bytes,
-                        (size_t)utf8proc_encode_char(utf8proc_tolower(point), bytes));
-    }
-}
 
 /* The texts of the set as they are learned. */
 static hd_status take_texts(hd_captions *c, hd_err *err)
@@ -38,7 +21,7 @@ static hd_status take_texts(hd_captions *c, hd_err *err)
         if (c->cased)
             hd_text_add(&one, from.text, from.size);
         else
-            lower(&one, from);
+            hd_text_add_lower(&one, from.text, from.size);
         s = hd_text_status(&one, err);
         char *copy = s ? NULL : hd_arena_array(&c->memory, one.size + 1, 1, err);
         if (!s && !copy) s = HD_ENOMEM;

@@ -159,11 +159,10 @@ static hd_encdec_opt model_of(const hd_train_options *o)
 hd_status hd_translate_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_train_options *o, hd_err *err)
 {
     *to = model_of(o);
-    *feeding =
-        (hd_feeding){(hd_feeding_kind)o->decoder_input, (float)o->sampling_rate, (float)o->temperature};
     hd_status s = hd_translate_stages(&to->encoder, &to->decoder, o, err);
     if (s) return s;
     hd_run_parts parts = hd_translate_parts(o);
+    *feeding = hd_decoder_feeding(o, parts);
     to->recurrent = hd_decoder_cells(o, parts);
     /* a preset's, where another option has taken what it is for */
     to->reverse_source = o->reverse_source && parts & HD_HAS_ONE_WAY;

@@ -9,12 +9,13 @@
 #include "metric/metric.h"
 #include "model/prepare.h"
 #include "op/replay.h"
+#include "run/decoder.h"
 #include "run/session.h"
 #include "task/list.h"
 #include "task/translate/training.h"
 #include "task/translate/translate.h"
 
-enum { AHEAD = 4, RATES = 32 };
+enum { AHEAD = 4 };
 
 /* A batch of sentence pairs in backend memory, as long as its step. */
 typedef struct pair_batch {
@@ -81,25 +82,11 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
     return HD_OK;
 }
 
-/* What the decoder is fed in this update, whose number alone decides. A rate that rises does so in few steps,
-   since a captured step keeps the one it has: returns in which of them it is. */
-static uint64_t feed(hd_run *r, const hd_session *s)
-{
-    const translating *t = s->state;
-    uint64_t before = r->now.number ? r->now.number - 1 : 0, all = (uint64_t)s->options->sampling_decay;
-    uint64_t risen = before < all ? RATES * before / all : RATES;
-    hd_feeding now = t->feeding;
-    hd_err err = {0};
-    now.rate *= (float)risen / RATES;
-    if (hd_encdec_feed(t->model, &now, &err)) hd_fail(r, err.status, "%s", err.text);
-    return risen;
-}
-
 static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to)
 {
     translating *t = s->state;
     (void)part;
-    uint64_t rate = feed(r, s);
+    uint64_t rate = hd_decoder_feed(r, t->model, &t->feeding, s->options);
     return hd_shape_mix(rate, send_pairs(r, &t->sent, t->model, t->batch, from, to));
 }
 

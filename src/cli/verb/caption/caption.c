@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/frame/searching.h"
+#include "cli/frame/written.h"
 #include "cli/verb/caption/caption.h"
 #include "cli/verb/caption/looks.h"
 
@@ -76,12 +77,13 @@ typedef struct call {
 
 static hd_status write_chunk(call *c, const hd_written_all *found, hd_err *err)
 {
+    const hd_written_how how = {c->o->usual.json, c->o->scores, "captions"};
     hd_text out = {0};
     size_t next = 0;
     for (size_t i = 0; i < c->count; i++) {
         bool bad = c->why[i].status;
-        hd_caption_write(&out, c->o, c->command.model.tokenizer[1], c->name[i], bad ? NULL : found->of[next],
-                         bad ? 0 : found->found[next], bad ? c->why[i].text : NULL);
+        hd_written_put(&out, &how, c->command.model.tokenizer[1], c->name[i], bad ? NULL : found->of[next],
+                       bad ? 0 : found->found[next], bad ? c->why[i].text : NULL);
         next += !bad;
     }
     return hd_command_put_text(&c->command, &out, true, err);

@@ -1,4 +1,4 @@
-/* What `heed caption` is asked for, and how results are written. */
+/* What `heed caption` is asked for. */
 #ifndef HD_CLI_VERB_CAPTION_CAPTION_H
 #define HD_CLI_VERB_CAPTION_CAPTION_H
 
@@ -13,10 +13,5 @@ typedef struct hd_caption_options {
     bool scores;
     const char *boxes;
 } hd_caption_options;
-
-/* Appends the captions of a picture, `count` of them, as lines of text or one of JSON. why: NULL, or why
-   there are none. */
-void hd_caption_write(hd_text *to, const hd_caption_options *o, const hd_tokenizer *t, const char *name,
-                      const hd_written *caption, size_t count, const char *why);
 
 #endif

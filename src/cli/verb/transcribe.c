@@ -1,0 +1,150 @@
+/* heed transcribe: sounds in, what is said in them out, in order. */
+#include "cli/frame/searching.h"
+#include "cli/frame/verb.h"
+#include "cli/frame/written.h"
+#include "task/transcribe/transcribe.h"
+
+enum { CHUNK = 64 }; /* sounds that are transcribed at once */
+
+typedef struct transcribe_options {
+    hd_usual usual;
+    hd_transcribe_opt opt; /* but for the kind of search, which this says: */
+    bool sample;
+    bool scores;
+} transcribe_options;
+
+#define OWNER transcribe_options
+
+#define SEARCH .group = "Search"
+#define INPUT  .group = "Input"
+#define OUTPUT .group = "Output"
+
+static const hd_option options[] = {
+    HD_SEARCH_ROWS(OWNER, "transcript", "sound"),
+    {"max-length", 0, "N", "0", "most tokens of a transcript; 0: what the model can write", SEARCH,
+     HD_COUNT_INTO(OWNER, opt.search.max_length, 0, 1000000)},
+    {"ctc-weight", 0, "X", "-1", "share of CTC in scores, 0 to 1; below 0: that of training", SEARCH,
+     HD_FLOAT_INTO(OWNER, opt.ctc, -1, 1)},
+
+    HD_SAMPLING_ROWS(OWNER),
+
+    {"batch", 0, "N", "0", "hypotheses searched in parallel; 0: 256", INPUT,
+     HD_COUNT_INTO(OWNER, opt.batch, 0, 1000000)},
+
+    {"json", 0, NULL, NULL, "JSON Lines: file, and transcripts with tokens, score and logprob", OUTPUT,
+     HD_FLAG_INTO(hd_usual, json)},
+    {"scores", 0, NULL, NULL, "add a tab and the score", OUTPUT, HD_FLAG_INTO(OWNER, scores)},
+    HD_MACHINE_ROWS,
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed transcribe model a.wav b.flac", "a line for each sound: its name, a tab and what is said"},
+    {"heed transcribe model a.wav --beam 1", "greedy search: faster"},
+    {"heed transcribe model a.wav --n-best 5 --scores", "five transcripts with their scores"},
+    {NULL, NULL},
+};
+
+typedef struct call {
+    hd_command command;
+    const transcribe_options *o;
+    hd_transcribe_opt opt;
+    hd_features *features;
+    hd_transcribe_sounds sounds; /* of the chunk, those that could be read */
+    const char *name[CHUNK];
+    hd_err why[CHUNK]; /* of those that could not */
+    size_t count;
+    size_t number, bad; /* so far */
+} call;
+
+static hd_status write_chunk(call *c, const hd_written_all *found, hd_err *err)
+{
+    const hd_written_how how = {c->o->usual.json, c->o->scores, "transcripts"};
+    hd_text out = {0};
+    for (size_t i = 0, next = 0; i < c->count; i++) {
+        bool bad = c->why[i].status;
+        hd_written_put(&out, &how, c->command.model.tokenizer[1], c->name[i], bad ? NULL : found->of[next],
+                       bad ? 0 : found->found[next], bad ? c->why[i].text : NULL);
+        next += !bad;
+    }
+    return hd_command_put_text(&c->command, &out, true, err);
+}
+
+static hd_status answer(call *c, hd_err *err)
+{
+    hd_written_all found = {0};
+    c->opt.first = c->number - c->count;
+    hd_status s =
+        hd_transcribe_of(&found, &c->command.machine.run, &c->command.model, &c->sounds.batch, &c->opt, err);
+    if (!s) s = write_chunk(c, &found, err);
+    hd_written_release(&found);
+    hd_transcribe_sounds_clear(&c->sounds);
+    c->count = 0;
+    return s;
+}
+
+/* A sound that cannot be read is said and counted; anything else ends the verb. */
+static hd_status take(call *c, const char *path, hd_err *err)
+{
+    hd_err *why = &c->why[c->count];
+    *why = (hd_err){0};
+    hd_status s = hd_transcribe_sounds_read(&c->sounds, &c->command.model, c->features, path, why);
+    if (s == HD_ENOMEM) return hd_err_set(err, s, "%s", why->text);
+    if (s) hd_log_say(&c->command.log, HD_WARN, "%s", why->text), c->bad++;
+    c->name[c->count++] = path, c->number++;
+    return c->count == CHUNK ? answer(c, err) : HD_OK;
+}
+
+static hd_status run(hd_command *command, hd_err *err)
+{
+    call *c = (call *)command;
+    hd_status s = hd_features_new(&c->features, hd_transcribe_features(&command->model), err);
+    for (int i = 1; !s && i < command->operands.count; i++) s = take(c, command->operands.word[i], err);
+    if (!s && c->count) s = answer(c, err);
+    if (!s && c->bad) {
+        hd_log_say(&command->log, HD_WARN, "%zu of %zu sounds could not be read", c->bad, c->number);
+        command->exit = HD_EXIT_FAILURE;
+    }
+    return s;
+}
+
+static hd_status check(hd_command *command, hd_err *err)
+{
+    call *c = (call *)command;
+    const transcribe_options *o = c->o = command->options;
+    hd_search_opt *search = &c->opt.search;
+    c->opt = o->opt;
+    search->kind = o->sample ? HD_SEARCH_SAMPLE : search->beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;
+    if (!o->sample && search->best > search->beam)
+        return hd_err_set(err, HD_EARG, "--n-best %zu is more than --beam %zu", search->best, search->beam);
+    return HD_OK;
+}
+
+static void release(hd_command *command)
+{
+    call *c = (call *)command;
+    hd_transcribe_sounds_release(&c->sounds);
+    hd_features_free(c->features);
+}
+
+const hd_usage hd_verb_transcribe = {
+    .operands = "MODEL SOUND...",
+    .least = 2,
+    .most = 1 + HD_INPUT_FILES_MOST,
+    .about =
+        "Writes what is said in each sound (WAV; with libsndfile also FLAC, OGG and MP3) with the model in "
+        "the "
+        "folder MODEL: the name of the file, a tab and the text. A sound that cannot be read gives an empty "
+        "text, with --json an object with \"file\" and \"error\", and a warning; the exit status is then 1.\n"
+        "With --n-best a sound has as many lines.",
+    .options = options,
+    .size = sizeof(transcribe_options),
+    .examples = examples,
+    .opens = HD_OPENS_MODEL,
+    .sounds = true,
+    .task = "transcribe",
+    .call = sizeof(call),
+    .check = check,
+    .run = run,
+    .release = release,
+};

@@ -1,0 +1,195 @@
+/* The options of a run of a speech recognizer. */
+#include "task/transcribe/training.h"
+
+#include <stdio.h>
+
+#include "run/decoder.h"
+
+enum { MOST_RATE = 16000 }; /* where nothing is said */
+
+/* -- what a model has -- */
+
+static hd_status stages_of(hd_stages *encoder, hd_stages *decoder, const hd_train_options *o, hd_err *err)
+{
+    hd_status s = hd_decoder_stages(encoder, "encoder", o->encoder, err);
+    return s ? s : hd_decoder_stages(decoder, "decoder", o->decoder, err);
+}
+
+static hd_run_parts parts(const hd_train_options *o)
+{
+    hd_stages encoder, decoder;
+    if (stages_of(&encoder, &decoder, o, NULL)) return ~(hd_run_parts)0; /* the check says why */
+    hd_run_parts all =
+        HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_SOUND | HD_HAS_TEXTS | hd_decoder_parts(&decoder, o);
+    hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
+    if (hd_stages_have(&encoder, HD_STAGE_transformer) || hd_stages_have(&decoder, HD_STAGE_transformer))
+        all |= HD_HAS_BLOCKS;
+    if (hd_stages_have(&encoder, active) || hd_stages_have(&decoder, active)) all |= HD_HAS_ACTIVATION;
+    if (encoder.at[0].kind == HD_STAGE_transformer || decoder.at[0].kind == HD_STAGE_transformer)
+        all |= HD_HAS_POSITIONS;
+    if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count) all |= HD_HAS_SUBWORDS;
+    return all;
+}
+
+static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
+{
+    hd_stages encoder, decoder;
+    char in[HD_STAGES_TEXT], out[HD_STAGES_TEXT];
+    if (stages_of(&encoder, &decoder, o, NULL)) return "";
+    snprintf(to, HD_RECIPE_TEXT, "--encoder is %s, --decoder %s", hd_stages_text(&encoder, in),
+             hd_stages_text(&decoder, out));
+    return to;
+}
+
+/* -- what is not given -- */
+
+static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
+{
+    const hd_train_options *o = set->into;
+    hd_stages encoder, decoder;
+    hd_status s = stages_of(&encoder, &decoder, o, err);
+    bool blocks = hd_train_given(set, "decoder") && !s && !hd_stages_recur(&decoder);
+    *out = blocks ? HD_PRESET_SPEECH_TINY : HD_PRESET_LAS;
+    return s;
+}
+
+static hd_status take(hd_taking *t, hd_err *err)
+{
+    hd_model_folder f;
+    hd_status s = hd_model_folder_describe(&f, t->options->from, "transcribe", err);
+    if (s) return s;
+    const hd_encdec_opt m = hd_model_folder_encdec(&f)->opt;
+    s = hd_taking_number(t, "width", m.stack.width, err);
+    if (!s) s = hd_taking_number(t, "mels", (size_t)m.sound.features.mels, err);
+    if (!s) s = hd_taking_number(t, "sample-rate", (size_t)m.sound.features.rate, err);
+    if (!s) s = hd_taking_say(t, "features", hd_features_name(m.sound.features.kind), err);
+    if (!s) s = hd_taking_number(t, "max-frames", hd_sound_encoder_frames(&m.sound), err);
+    if (!s) s = hd_taking_number(t, "max-positions", m.positions, err);
+    hd_model_folder_release(&f);
+    return s;
+}
+
+static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
+{
+    const hd_train_options *o = set->into;
+    hd_stages encoder, decoder;
+    hd_status s = stages_of(&encoder, &decoder, o, err);
+    bool cells = hd_stages_recur(&encoder) || hd_stages_have(&encoder, HD_STAGE_pyramid);
+    if (!s && o->from && !named) s = hd_recipe_continue(set, hd_recipe_rate((size_t)o->width), err);
+    if (!s && !cells) s = hd_recipe_follow(set, "decoder-init", HD_BEGINNING_map, err);
+    if (!s && decoder.at[0].kind == HD_STAGE_none) s = hd_recipe_follow(set, "ctc-weight", 1, err);
+    return s;
+}
+
+const hd_recipe hd_recipe_transcribe = {
+    .choose = choose, .take = take, .derive = derive, .parts = parts, .shape = shape};
+
+/* -- what they mean -- */
+
+hd_status hd_transcribe_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_train_options *o, hd_err *err)
+{
+    hd_run_parts has = parts(o);
+    *to = (hd_encdec_opt){
+        .encoder_layers = o->encoder_layers,
+        .decoder_layers = o->decoder_layers,
+        .sounds = true,
+        .ctc = (float)o->ctc_weight,
+        .sound = {.stack = o->frame_stack, .positions = (size_t)((o->max_frames - 1) / o->frame_stack + 1)},
+        .stack = {.heads = o->heads,
+                  .width = (size_t)o->width,
+                  .inner = (size_t)o->ffn_size,
+                  .pre_norm = o->norm == 0,
+                  .eps = 1e-5f,
+                  .act = hd_train_block_activation(o->activation, HD_relu),
+                  .dropout = (float)o->dropout,
+                  .attention_dropout = (float)o->attention_dropout,
+                  .inner_dropout = (float)o->ffn_dropout,
+                  .recompute = o->recompute},
+        .tied = !o->untied,
+        .cell = hd_train_cell(o->activation),
+        .learned_positions = o->position_kind == 1,
+        .no_positions = o->position_kind == 2,
+        .positions = (size_t)o->max_positions,
+        .sinusoid = {.halves = true},
+        .output_bias = true,
+        .frozen = {o->freeze.text, (size_t)o->freeze.count}};
+    *feeding = hd_decoder_feeding(o, has);
+    hd_status s = stages_of(&to->encoder, &to->decoder, o, err);
+    if (s) return s;
+    to->recurrent = hd_decoder_cells(o, has);
+    to->sound.features = hd_features_usual((hd_features_kind)o->features, MOST_RATE);
+    to->sound.features.mels = o->mels, to->sound.features.chunk = 0;
+    if (has & HD_HAS_BLOCKS && o->width % o->heads)
+        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
+    if ((to->ctc >= 1) != !hd_encdec_decodes(to))
+        return hd_err_set(err, HD_EARG, "CTC alone is --decoder none with --ctc-weight 1: give both");
+    return HD_OK;
+}
+
+/* The least rate of the sounds has all that they have in common. */
+hd_status hd_transcribe_choose_features(hd_features_opt *to, const hd_sound_set *set,
+                                        const hd_train_options *o, hd_err *err)
+{
+    int rate = o->sample_rate ? o->sample_rate : MOST_RATE;
+    for (size_t i = 0; !o->sample_rate && i < set->count; i++)
+        if (set->rate[i] < rate) rate = set->rate[i];
+    *to = hd_features_usual((hd_features_kind)o->features, rate);
+    to->mels = o->mels, to->chunk = 0;
+    return hd_features_check(to, err);
+}
+
+hd_spec_augment hd_transcribe_augment(const hd_train_options *o)
+{
+    return (hd_spec_augment){.bins = o->bin_mask_size,
+                             .bin_masks = o->bin_masks,
+                             .frames = o->max_frames,
+                             .frame_masks = o->frame_masks,
+                             .share = o->frame_mask_share};
+}
+
+/* Makes the model on a machine that computes nothing: what cannot go together is said before data is read. */
+static hd_status attempt(const hd_encdec_opt *m, const hd_feeding *feeding, hd_err *err)
+{
+    hd_backend *nowhere = NULL;
+    hd_encdec *model = NULL;
+    hd_encdec_opt o = *m;
+    o.target_vocab = 1;
+    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
+    if (!s) s = hd_encdec_new(&model, nowhere, &o, true, err);
+    if (!s) s = hd_encdec_feed(model, feeding, err);
+    hd_encdec_free(model);
+    hd_backend_free(nowhere);
+    return s;
+}
+
+hd_status hd_transcribe_check(const hd_train_options *o, hd_err *err)
+{
+    hd_encdec_opt model;
+    hd_feeding feeding;
+    const hd_spec_augment augment = hd_transcribe_augment(o);
+    hd_status s = hd_train_check_files(o, "a speech recognizer learns from one list of sounds", err);
+    if (s) return s;
+    if (o->select_by != HD_CHOICE_WER && o->select_by != HD_CHOICE_LOSS)
+        return hd_err_set(err, HD_EARG, "--select-by %s is for another task: use wer or loss",
+                          hd_choice_names[o->select_by]);
+    if (o->max_length + 1 > o->max_positions)
+        return hd_err_set(err, HD_EARG, "--max-positions %d is too few for --max-length %d and the end",
+                          o->max_positions, o->max_length);
+    if (o->batch_frames < o->max_frames)
+        return hd_err_set(err, HD_EARG, "--batch-frames %d is less than a sound of --max-frames %d",
+                          o->batch_frames, o->max_frames);
+    s = hd_spec_augment_check(&augment, err);
+    if (!s) s = hd_train_check_end(o, err);
+    if (!s) s = hd_transcribe_model(&model, &feeding, o, err);
+    return s || o->from ? s : attempt(&model, &feeding, err); /* what another model is, it says itself */
+}
+
+hd_status hd_transcribe_read(hd_speech *train, hd_speech *valid, const hd_train_options *o, hd_err *err)
+{
+    bool skip = o->on_invalid == 1;
+    hd_status s = hd_speech_open(train, o->train.text[0], skip, o->cased, err);
+    if (!s && o->valid.count) return hd_speech_open(valid, o->valid.text[0], skip, o->cased, err);
+    if (!s && o->valid_fraction > 0)
+        s = hd_speech_split(train, o->valid_fraction, (uint64_t)o->seed, valid, err);
+    return s;
+}

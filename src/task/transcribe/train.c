@@ -1,0 +1,373 @@
+/* Training a speech recognizer: from sounds and what is said in them to a model folder. The best model is the
+   one of the lowest word error rate of greedy transcripts, or of the least loss. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/ranks.h"
+#include "base/mem.h"
+#include "data/sound/loader.h"
+#include "metric/metric.h"
+#include "model/prepare.h"
+#include "op/replay.h"
+#include "run/decoder.h"
+#include "task/list.h"
+#include "task/transcribe/training.h"
+
+/* A batch in backend memory, as long as its step. */
+typedef struct sound_batch {
+    hd_frames frames;
+    const hd_seg *out, *labels;
+    const int32_t *input, *output, *label; /* label: of CTC, without the end */
+} sound_batch;
+
+typedef struct transcribing {
+    hd_model_folder folder; /* first, as hd_task_save asks */
+    hd_encdec *model;       /* in it */
+    hd_feeding feeding;     /* of the decoder in training; validations are fed the truth */
+    hd_speech train, valid;
+    hd_spec_augment augment;
+    hd_sound_loader *loader, *valid_loader;
+    sound_batch sent;
+} transcribing;
+
+/* -- batches -- */
+
+static size_t tokens_of(const hd_speech *from, const uint32_t *which, size_t items)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < items; i++) sum += hd_speech_tokens(from, which[i]);
+    return sum;
+}
+
+/* What CTC learns: no column of its own is the blank, but that of the start, which no text has. */
+static uint64_t send_labels(hd_run *r, transcribing *t, const hd_speech *from, const hd_sound_batch *b)
+{
+    size_t rows = tokens_of(from, b->which, b->items) - b->items, at = 0;
+    int32_t *len = hd_host_take(r, (b->items + 1) * sizeof *len),
+            *label = hd_host_take(r, (rows + 1) * sizeof *label);
+    if (!len || !label) return 0;
+    for (size_t i = 0; i < b->items; i++) {
+        size_t n = hd_speech_tokens(from, b->which[i]) - 1;
+        if (n) memcpy(label + at, from->id + from->begin[b->which[i]], n * sizeof *label);
+        len[i] = (int32_t)n, at += n;
+    }
+    hd_bounds bounds = hd_bounds_now(r, len, b->items);
+    t->sent.labels = hd_seg_within(r, len, b->items, NULL, bounds);
+    t->sent.label = hd_ids_within(r, label, rows, bounds.rows);
+    return hd_shape_of(bounds, rows);
+}
+
+/* Sends sounds and texts; everything is sent before the first kernel is called. The number tells the shape
+   that both are filled up to. */
+static uint64_t send_batch(hd_run *r, transcribing *t, const hd_speech *from, const hd_sound_batch *b)
+{
+    const hd_special special = hd_tokenizer_special(t->folder.tokenizer[1]);
+    size_t rows = tokens_of(from, b->which, b->items), at = 0;
+    int32_t *len = hd_host_take(r, (b->items + 1) * sizeof *len),
+            *key = hd_host_take(r, (b->items + 1) * sizeof *key),
+            *input = hd_host_take(r, (2 * rows + 1) * sizeof *input), *output = input + rows;
+    if (!len || !key || !input) return 0;
+    for (size_t i = 0; i < b->items; i++) {
+        size_t n = hd_speech_tokens(from, b->which[i]) - 1;
+        const int32_t *ids = from->id + from->begin[b->which[i]];
+        len[i] = (int32_t)n + 1, key[i] = (int32_t)b->which[i];
+        input[at] = special.start, output[at + n] = special.end;
+        if (n) memcpy(input + at + 1, ids, n * sizeof *ids), memcpy(output + at, ids, n * sizeof *ids);
+        at += n + 1;
+    }
+    hd_bounds bounds = hd_bounds_now(r, len, b->items);
+    hd_seg *seg = hd_seg_within(r, len, b->items, key, bounds);
+    if (seg && hd_encdec_unrolls(t->model)) seg->steps = hd_unroll(r, seg);
+    t->sent = (sound_batch){.out = seg,
+                            .input = hd_ids_within(r, input, rows, bounds.rows),
+                            .output = hd_ids_within(r, output, rows, bounds.rows)};
+    const hd_frames_host host = {
+        .value = b->value, .frames = b->frames, .number = key, .items = b->items, .bins = b->mels};
+    uint64_t shape = hd_frames_send(r, &t->sent.frames, &host);
+    shape = hd_shape_mix(shape, hd_shape_of(bounds, rows));
+    return t->model->ctc.w ? hd_shape_mix(shape, send_labels(r, t, from, b)) : shape;
+}
+
+/* That of the decoder, or of CTC where it is alone; of both the gradient is that of the weighted sum. */
+static hd_tensor *loss_of(hd_run *r, const transcribing *t, float smoothing)
+{
+    const sound_batch *b = &t->sent;
+    const hd_encdec *m = t->model;
+    hd_tensor *aligned = NULL;
+    hd_encoded memory = hd_encdec_encode(r, m, &(hd_items){.frames = &b->frames});
+    if (m->ctc.w)
+        aligned =
+            hd_ctc(r, hd_encdec_ctc(r, m, memory), b->label, b->labels,
+                   hd_tokenizer_special(t->folder.tokenizer[1]).start, &(hd_loss_opt){.coef = m->opt.ctc});
+    if (!hd_encdec_decodes(&m->opt)) return aligned;
+    hd_rows x = hd_encdec_decode(r, m, b->input, b->out, memory, NULL);
+    return hd_encdec_loss(r, m, x, b->output, &(hd_loss_opt){.coef = 1 - m->opt.ctc, .smoothing = smoothing});
+}
+
+/* -- the loop's side -- */
+
+static hd_status load(hd_session *s, hd_load *out, hd_err *err)
+{
+    const transcribing *t = s->state;
+    const hd_sound_share *now = hd_sound_loader_now(t->loader);
+    size_t tokens = tokens_of(&t->train, now->which, now->items);
+    double n = (double)now->items;
+    (void)err;
+    *out =
+        (hd_load){.items = now->items,
+                  .tokens = tokens,
+                  .flops = hd_encdec_flops(t->model, n, (double)now->total_frames / n, (double)tokens / n)};
+    return HD_OK;
+}
+
+static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to)
+{
+    transcribing *t = s->state;
+    const hd_sound_batch *b = NULL;
+    hd_err err = {0};
+    (void)part;
+    if (hd_sound_loader_get(t->loader, from, to, &b, &err)) return hd_fail(r, err.status, "%s", err.text), 0;
+    uint64_t rate = hd_decoder_feed(r, t->model, &t->feeding, s->options);
+    return hd_shape_mix(rate, send_batch(r, t, &t->train, b));
+}
+
+static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
+{
+    (void)part;
+    return loss_of(r, s->state, (float)s->options->label_smoothing);
+}
+
+/* -- validation -- */
+
+/* Batch number n of what is held back. */
+static hd_status valid_batch(transcribing *t, size_t n, const hd_sound_batch **out, hd_err *err)
+{
+    hd_status st = hd_sound_loader_go(t->valid_loader, (hd_position){0, n}, err);
+    if (st) return st;
+    return hd_sound_loader_get(t->valid_loader, 0, hd_sound_loader_now(t->valid_loader)->items, out, err);
+}
+
+static hd_status valid_loss(hd_run *r, transcribing *t, double *out, hd_err *err)
+{
+    size_t batches = hd_sound_loader_batches(t->valid_loader, 0);
+    double sum[2] = {0};
+    hd_status st = hd_encdec_feed(t->model, &(hd_feeding){0}, err);
+    for (size_t n = (size_t)hd_rank(); !st && n < batches; n += (size_t)hd_ranks()) {
+        const hd_sound_batch *b = NULL;
+        st = valid_batch(t, n, &b, err);
+        if (st) break;
+        hd_run_begin(r, HD_INFERENCE);
+        send_batch(r, t, &t->valid, b);
+        sum[0] += hd_loss_total(r, loss_of(r, t, 0)),
+            sum[1] += (double)tokens_of(&t->valid, b->which, b->items);
+        if (r->err.status) st = hd_err_set(err, r->err.status, "validation: %s", r->err.text);
+    }
+    st = hd_ranks_agree(st, sum, 2, err);
+    *out = sum[0] / sum[1];
+    return st;
+}
+
+/* Greedy transcripts of the sounds of a batch. */
+static hd_status score_batch(hd_run *r, transcribing *t, hd_metric *wer, const hd_sound_batch *b, hd_err *err)
+{
+    hd_written_all found = {0};
+    const hd_frames_host host = {.value = b->value, .frames = b->frames, .items = b->items, .bins = b->mels};
+    const hd_transcribe_opt o = {.search = {.kind = HD_SEARCH_GREEDY}};
+    hd_status st = hd_transcribe_of(&found, r, &t->folder, &host, &o, err);
+    for (size_t i = 0; !st && i < b->items; i++) {
+        const char *text = found.found[i] ? found.of[i][0].text : "";
+        st = hd_metric_add(wer, (hd_line){text, strlen(text)}, &t->valid.text[b->which[i]], err);
+    }
+    hd_written_release(&found);
+    return st;
+}
+
+/* Error rates are made of counts, which add up. */
+static hd_status valid_wer(hd_run *r, transcribing *t, size_t most, double *out, hd_err *err)
+{
+    size_t batches = hd_sound_loader_batches(t->valid_loader, 0), seen = 0;
+    double sum[HD_METRIC_STATS] = {0};
+    hd_metric *wer = NULL;
+    hd_status st = hd_metric_new(&wer, HD_METRIC_wer, &(hd_metric_opt){.refs = 1}, err);
+    if (!st) st = hd_encdec_prepare(t->model, HD_DECODING, err);
+    for (size_t n = 0; !st && n < batches && seen < most; n++) {
+        const hd_sound_batch *b = NULL;
+        st = hd_sound_loader_go(t->valid_loader, (hd_position){0, n}, err);
+        size_t items = st ? 0 : hd_sound_loader_now(t->valid_loader)->items;
+        if (items > most - seen) items = most - seen;
+        seen += items;
+        if (st || n % (size_t)hd_ranks() != (size_t)hd_rank()) continue;
+        st = hd_sound_loader_get(t->valid_loader, 0, items, &b, err);
+        if (!st) st = score_batch(r, t, wer, b, err);
+    }
+    hd_err later = {0};
+    hd_status back = hd_encdec_prepare(t->model, HD_TRAINING, st ? &later : err);
+    if (!st) st = back;
+    if (!st) memcpy(sum, hd_metric_sums(wer), (size_t)hd_metric_is(wer)->stats * sizeof *sum);
+    st = hd_ranks_agree(st, sum, HD_METRIC_STATS, err);
+    if (!st) *out = hd_metric_of(wer, sum);
+    hd_metric_free(wer);
+    return st;
+}
+
+static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)
+{
+    transcribing *t = s->state;
+    size_t judged = (size_t)s->options->wer_sounds;
+    double score = NAN;
+    *out = (hd_validation){0};
+    hd_status st = valid_loss(r, t, &out->loss, err);
+    if (!st && judged) st = valid_wer(r, t, judged, &score, err);
+    out->figure[0] = (hd_figure){"wer", "WER", score, .places = 2, .less = true};
+    hd_task_choose(out, s->options, judged != 0);
+    return st;
+}
+
+/* -- setting up -- */
+
+static void release(hd_session *s)
+{
+    transcribing *t = s->state;
+    hd_sound_loader_free(t->loader);
+    hd_sound_loader_free(t->valid_loader);
+    hd_model_folder_release(&t->folder);
+    hd_speech_release(&t->train);
+    hd_speech_release(&t->valid);
+}
+
+/* The tokenizer and sizes of the folder that the run goes on with, or a vocabulary of the texts. */
+static hd_status make_tokenizer(hd_session *s, hd_encdec_opt *model, hd_err *err)
+{
+    transcribing *t = s->state;
+    hd_speech_walk walk = {&t->train, 0};
+    const char *folder = hd_session_folder(s);
+    hd_model_folder old;
+    if (!folder) return hd_session_tokenizer(s, &t->folder.tokenizer[0], hd_speech_feed(&walk), err);
+    hd_status st = hd_model_folder_describe(&old, folder, "transcribe", err);
+    if (st) return st;
+    hd_encdec_opt then = hd_model_folder_encdec(&old)->opt;
+    then.stack.dropout = model->stack.dropout, then.stack.attention_dropout = model->stack.attention_dropout;
+    then.stack.inner_dropout = model->stack.inner_dropout, then.stack.recompute = model->stack.recompute;
+    then.recurrent.penalty = model->recurrent.penalty;
+    then.frozen = model->frozen;
+    *model = then;
+    hd_model_folder_keep_tokenizers(&old);
+    t->folder.tokenizer[0] = old.tokenizer[0];
+    return HD_OK;
+}
+
+static hd_status open_loaders(hd_session *s, hd_err *err)
+{
+    transcribing *t = s->state;
+    const hd_train_options *o = s->options;
+    hd_sound_loader_opt l = {.set = &t->train.set,
+                             .features = t->model->opt.sound.features,
+                             .augment = hd_spec_augment_any(&t->augment) ? &t->augment : NULL,
+                             .seed = (uint64_t)o->seed,
+                             .frames = (size_t)o->batch_frames,
+                             .threads = s->backend->dry ? -1 : s->hooks->threads};
+    hd_status st = hd_sound_loader_new(&t->loader, &l, err);
+    if (!st) s->source = hd_sound_loader_source(t->loader), s->batches = s->source->batches;
+    if (st || !t->valid.set.count) return st;
+    l.set = &t->valid.set, l.augment = NULL, l.in_order = true;
+    return hd_sound_loader_new(&t->valid_loader, &l, err);
+}
+
+static hd_status read_data(hd_session *s, hd_encdec_opt *model, hd_err *err)
+{
+    transcribing *t = s->state;
+    const hd_train_options *o = s->options;
+    size_t longest = (size_t)o->max_length;
+    hd_status st = hd_transcribe_read(&t->train, &t->valid, o, err);
+    if (!st && !hd_session_folder(s))
+        st = hd_transcribe_choose_features(&model->sound.features, &t->train.set, o, err);
+    if (!st) st = make_tokenizer(s, model, err);
+    if (!st) st = hd_speech_encode(&t->train, t->folder.tokenizer[0], longest, err);
+    if (!st && t->valid.set.count) st = hd_speech_encode(&t->valid, t->folder.tokenizer[0], longest, err);
+    size_t most = hd_sound_encoder_frames(&model->sound);
+    if (!st) st = hd_speech_measure(&t->train, &model->sound.features, most, err);
+    return st ? st : hd_speech_measure(&t->valid, &model->sound.features, most, err);
+}
+
+static hd_status open(hd_session *s, hd_err *err)
+{
+    transcribing *t = s->state;
+    hd_encdec_opt model;
+    t->augment = hd_transcribe_augment(s->options);
+    hd_status st = hd_transcribe_model(&model, &t->feeding, s->options, err);
+    if (!st) st = read_data(s, &model, err);
+    if (st) return st;
+    s->train = t->train.set.hash, s->valid = t->valid.set.hash, s->validates = t->valid.set.count > 0;
+    if (!hd_session_folder(s)) model.target_vocab = hd_tokenizer_size(t->folder.tokenizer[0]);
+    st = hd_encdec_new(&t->model, s->backend, &model, true, err);
+    if (st) return st;
+    hd_model_folder_take(&t->folder, HD_TRAIN_TRANSCRIBE, hd_encdec_model(t->model));
+    st = hd_encdec_feed(t->model, &t->feeding, err);
+    s->params = &t->model->params;
+    return st ? st : open_loaders(s, err);
+}
+
+/* Texts that CTC cannot learn: they have more letters than their sounds have rows. */
+static size_t too_short(const transcribing *t)
+{
+    const hd_encdec_opt *m = &t->model->opt;
+    const hd_features_opt *f = &m->sound.features;
+    const int32_t blank = hd_tokenizer_special(t->folder.tokenizer[1]).start;
+    size_t by = (size_t)(t->model->encoder.reduction * hd_sound_encoder_reduction(&m->sound)), count = 0;
+    for (size_t i = 0; t->model->ctc.w && i < t->train.set.count; i++) {
+        size_t frames = hd_features_frames(f, hd_sound_set_samples(&t->train.set, i, f->rate));
+        count += !hd_ctc_fits(t->train.id + t->train.begin[i], hd_speech_tokens(&t->train, i) - 1,
+                              (frames + by - 1) / by, m->target_vocab, blank);
+    }
+    return count;
+}
+
+static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
+{
+    const transcribing *t = s->state;
+    const hd_encdec_opt *m = &t->model->opt;
+    const hd_features_opt *o = &m->sound.features;
+    double sounds = (double)t->train.set.count,
+           tokens = (double)t->train.begin[t->train.set.count] / sounds + 1;
+    double frames = (double)t->train.frames / sounds, step = (double)o->hop / o->rate;
+    char encoder[HD_STAGES_TEXT], decoder[HD_STAGES_TEXT], a[32];
+    size_t left_out = too_short(t);
+    (void)err;
+    if (left_out && !s->backend->rank)
+        hd_log_say(&s->hooks->log, HD_WARN,
+                   "%zu texts have more tokens than their sounds have rows: CTC does not learn them",
+                   left_out);
+    p->flops = hd_encdec_flops(t->model, sounds / (double)s->batches, frames, tokens);
+    snprintf(p->model, sizeof p->model, "encoder %s, a row of %d frames, decoder %s, width %zu",
+             hd_stages_text(&m->encoder, encoder),
+             t->model->encoder.reduction * hd_sound_encoder_reduction(&m->sound),
+             hd_stages_text(&m->decoder, decoder), m->stack.width);
+    hd_plan_add(p, "vocabulary", "%s", hd_grouped(m->target_vocab, a));
+    hd_plan_add(p, "features", "%s, %d mels every %.1f ms at %d Hz", hd_features_name(o->kind), o->mels,
+                1000 * step, o->rate);
+    hd_plan_add_data(p, "sounds", t->train.set.count, t->valid.set.count);
+    hd_plan_add(p, "speech", "%.2f hours, %.1f s and %.1f tokens a sound on average",
+                (double)t->train.frames * step / 3600, frames * step, tokens);
+    return HD_OK;
+}
+
+const hd_task hd_task_transcribe = {
+    .unit = "tokens",
+    .with = "SOUND...",
+    .remedy = "a smaller --batch-frames or --micro-batches N",
+    .perplexity = true,
+    .varies = true,
+    .recipe = &hd_recipe_transcribe,
+    .size = sizeof(transcribing),
+    .check = hd_transcribe_check,
+    .open = open,
+    .release = release,
+    .plan = plan,
+    .load = load,
+    .send = send,
+    .loss = loss,
+    .validate = validate,
+    .save = hd_task_save,
+    .publish = hd_task_publish,
+};
