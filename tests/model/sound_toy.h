@@ -55,7 +55,7 @@ CHECK_UNUSED static hd_encdec *st_model(hd_backend *b, size_t k, size_t width, d
         .recurrent = st_kinds[k].r};
     if (!strcmp(st_kinds[k].name, "whisper")) {
         hd_encdec_opt whisper = hd_encdec_opt_whisper();
-        whisper.sound.bins = o.sound.bins, whisper.sound.positions = o.sound.positions;
+        whisper.sound.features = o.sound.features, whisper.sound.positions = o.sound.positions;
         whisper.stack.heads = o.stack.heads, whisper.stack.width = width, whisper.stack.inner = o.stack.inner;
         whisper.stack.act = o.stack.act, whisper.target_vocab = o.target_vocab,
         whisper.positions = o.positions;

@@ -30,7 +30,7 @@ static void make(hd_sound_encoder *e, hd_params *p)
 {
     hd_sound_encoder_opt *o = &e->opt;
     double half = (double)(o->width / 2);
-    e->conv[0] = conv(p, o, o->bins, 1);
+    e->conv[0] = conv(p, o, (size_t)o->features.mels, 1);
     e->conv[1] = conv(p, o, o->width, 2);
     o->sinusoid = (hd_sinusoid){.halves = true, .base = pow(10000, half / (half - 1))};
     if (o->placed)

@@ -58,6 +58,15 @@ static uint64_t send_labels(hd_run *r, transcribing *t, const hd_speech *from, c
     return hd_shape_of(bounds, rows);
 }
 
+static hd_frames_host host_of(const transcribing *t, const hd_sound_batch *b)
+{
+    return (hd_frames_host){.value = b->value,
+                            .frames = b->frames,
+                            .items = b->items,
+                            .bins = b->mels,
+                            .grid = hd_sound_encoder_grid(&t->model->opt.sound)};
+}
+
 /* Sends sounds and texts; everything is sent before the first kernel is called. The number tells the shape
    that both are filled up to. */
 static uint64_t send_batch(hd_run *r, transcribing *t, const hd_speech *from, const hd_sound_batch *b)
@@ -82,8 +91,8 @@ static uint64_t send_batch(hd_run *r, transcribing *t, const hd_speech *from, co
     t->sent = (sound_batch){.out = seg,
                             .input = hd_ids_within(r, input, rows, bounds.rows),
                             .output = hd_ids_within(r, output, rows, bounds.rows)};
-    const hd_frames_host host = {
-        .value = b->value, .frames = b->frames, .number = key, .items = b->items, .bins = b->mels};
+    hd_frames_host host = host_of(t, b);
+    host.number = key;
     uint64_t shape = hd_frames_send(r, &t->sent.frames, &host);
     shape = hd_shape_mix(shape, hd_shape_of(bounds, rows));
     return t->model->ctc.w ? hd_shape_mix(shape, send_labels(r, t, from, b)) : shape;
@@ -172,7 +181,7 @@ static hd_status valid_loss(hd_run *r, transcribing *t, double *out, hd_err *err
 static hd_status score_batch(hd_run *r, transcribing *t, hd_metric *wer, const hd_sound_batch *b, hd_err *err)
 {
     hd_written_all found = {0};
-    const hd_frames_host host = {.value = b->value, .frames = b->frames, .items = b->items, .bins = b->mels};
+    const hd_frames_host host = host_of(t, b);
     const hd_transcribe_opt o = {.search = {.kind = HD_SEARCH_GREEDY}};
     hd_status st = hd_transcribe_of(&found, r, &t->folder, &host, &o, err);
     for (size_t i = 0; !st && i < b->items; i++) {

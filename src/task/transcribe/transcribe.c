@@ -61,8 +61,11 @@ hd_status hd_transcribe_sounds_read(hd_transcribe_sounds *s, const hd_model_fold
     if (!st) st = hd_features_make(features, s->value + s->rows * bins, sample, count, err);
     if (!st) {
         s->frames[s->batch.items] = (int32_t)frames, s->rows += frames;
-        s->batch = (hd_frames_host){
-            .value = s->value, .frames = s->frames, .items = s->batch.items + 1, .bins = bins};
+        s->batch = (hd_frames_host){.value = s->value,
+                                    .frames = s->frames,
+                                    .items = s->batch.items + 1,
+                                    .bins = bins,
+                                    .grid = hd_sound_encoder_grid(&hd_model_folder_encdec(f)->opt.sound)};
     }
     hd_mem_free(sample);
     hd_sound_file_close(file);

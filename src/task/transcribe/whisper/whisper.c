@@ -18,7 +18,7 @@ hd_status hd_whisper_open(hd_whisper *out, const hd_encdec *m, const hd_tokenize
     hd_whisper w = {.model = m,
                     .tokenizer = t,
                     .window = hd_sound_encoder_frames(&o->sound),
-                    .bins = o->sound.bins,
+                    .bins = (size_t)o->sound.features.mels,
                     .frame = 0.01};
     size_t numbers;
     hd_status s = hd_whisper_rules_read(&w.rules, folder, t, &sizes, err);
