@@ -1,10 +1,9 @@
 /* CTC: one block an item walks its frames, a thread to every so-manieth state, all in logarithms; each frame
    is kept less its largest. What the states of a frame add to the columns of x is summed by one thread a
    column, from state to state with the same label, so that no order is left to chance. */
-#include "backend/ctc.h"
 #include "backend/cuda/walk.h"
 
-enum { PAD = 2, MOST_SHARED = 48 << 10, MOST_THREADS = 256 };
+enum { PAD = 2, MOST_SHARED = 40 << 10, MOST_THREADS = 256 };
 
 typedef struct align_of {
     mat x, forward, lse, weight, loss, logp, dx;
