@@ -29,7 +29,7 @@ endfunction()
 # heed_cuda_objects(NAME file...): the kernels, in the two object libraries NAME and NAME_groups.
 function(heed_cuda_objects name)
     set(groups ${ARGN})
-    list(FILTER groups INCLUDE REGEX "/attend/long(_back)?\\.cu$") # what includes attend/group.h
+    list(FILTER groups INCLUDE REGEX "/attend/long[a-z_]*\\.cu$") # what includes attend/group.h
     set(others ${ARGN})
     list(REMOVE_ITEM others ${groups})
     heed_gencode(flags ${heed_cuda_archs})

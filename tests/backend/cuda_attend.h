@@ -16,7 +16,7 @@ typedef struct attending {
     size_t items;
     int q_least, q_most, k_least, k_most; /* k_most 0: the keys are the queries' rows */
     hd_mask mask;
-    int window;
+    int window, block, span; /* span: vectors of distances of a head */
     hd_score score;
     int table, center, ragged, gate;
     float drop;
@@ -106,8 +106,42 @@ static const attending attendings[] = {
      .k_least = 3, .k_most = 30, .score = HD_ADDITIVE, .k_how = OVERLAP},
     {.name = "additive with all", .heads = 2, .d = 33, .dv = 20, .items = 4, .q_least = 1, .q_most = 12,
      .k_least = 1, .k_most = 40, .score = HD_ADDITIVE, .drop = 0.2f, .gate = GATE, .center = ONE_CENTER},
+    {.name = "distances", .heads = 3, .d = 16, .items = 6, .q_least = 0, .q_most = 40, .mask = HD_CAUSAL, .span = 25,
+     .q_how = FILL},
+    {.name = "distances, d 32", .heads = 4, .d = 32, .items = 6, .q_least = 0, .q_most = 70, .mask = HD_CAUSAL,
+     .span = 70, .q_how = LOOSE | FILL},
+    {.name = "distances, d 64", .heads = 4, .d = 64, .items = 4, .q_least = 60, .q_most = 140, .mask = HD_CAUSAL,
+     .span = 200},
+    {.name = "distances, d 64, beyond the table", .heads = 2, .d = 64, .items = 3, .q_least = 0, .q_most = 150,
+     .mask = HD_CAUSAL, .span = 20},
+    {.name = "two distances, d 64", .heads = 2, .d = 64, .items = 3, .q_least = 1, .q_most = 70, .mask = HD_CAUSAL,
+     .span = 2},
+    {.name = "distances, d 128", .heads = 2, .d = 128, .items = 4, .q_least = 0, .q_most = 130, .mask = HD_CAUSAL,
+     .span = 65, .q_how = FILL},
+    {.name = "distances, d 64, dropout", .heads = 2, .d = 64, .items = 4, .q_least = 1, .q_most = 130,
+     .drop = 0.1f, .mask = HD_CAUSAL, .span = 129},
+    {.name = "distances, 4 heads on 2", .heads = 4, .kv = 2, .d = 32, .items = 5, .q_least = 0, .q_most = 40,
+     .mask = HD_CAUSAL, .span = 11},
+    {.name = "distances, cached", .heads = 4, .d = 64, .items = 5, .q_least = 1, .q_most = 4, .k_least = 5,
+     .k_most = 40, .mask = HD_CAUSAL, .k_how = GAPS | LOOSE, .span = 30},
+    {.name = "distances, many after a cache", .heads = 2, .d = 64, .items = 4, .q_least = 1, .q_most = 90,
+     .k_least = 0, .k_most = 200, .mask = HD_CAUSAL, .span = 100},
+    {.name = "distances, shared keys", .heads = 2, .d = 32, .items = 6, .q_least = 1, .q_most = 9, .k_least = 3,
+     .k_most = 30, .k_how = OVERLAP, .mask = HD_CAUSAL, .span = 8},
+    {.name = "decoding with distances", .heads = 4, .d = 64, .items = 9, .q_least = 1, .q_most = 1, .k_least = 1,
+     .k_most = 70, .mask = HD_CAUSAL, .k_how = GAPS | LOOSE, .span = 30},
+    {.name = "decoding with distances, blocks", .heads = 2, .d = 32, .items = 7, .q_least = 0, .q_most = 1,
+     .k_least = 0, .k_most = 200, .mask = HD_CAUSAL, .span = 64, .block = 40, .k_how = FILL},
+    {.name = "local blocks", .heads = 2, .d = 16, .items = 4, .q_least = 0, .q_most = 60, .mask = HD_CAUSAL,
+     .block = 7},
+    {.name = "local blocks, d 64", .heads = 2, .d = 64, .items = 4, .q_least = 1, .q_most = 200,
+     .mask = HD_CAUSAL, .block = 30},
+    {.name = "local blocks, distances, d 64", .heads = 2, .d = 64, .items = 4, .q_least = 0, .q_most = 300,
+     .mask = HD_CAUSAL, .block = 50, .span = 100},
+    {.name = "local blocks of 1, distances, d 32", .heads = 2, .d = 32, .items = 3, .q_least = 0, .q_most = 150,
+     .mask = HD_CAUSAL, .block = 1, .span = 2, .drop = 0.1f},
     {.name = "all", .heads = 4, .kv = 2, .d = 32, .items = 5, .q_least = 0, .q_most = 40, .mask = HD_CAUSAL,
-     .window = 20, .table = BOTH_WAYS, .center = CENTER_EACH, .ragged = RAGGED, .gate = GATE, .drop = 0.1f,
+     .window = 20, .block = 16, .span = 9, .table = BOTH_WAYS, .center = CENTER_EACH, .ragged = RAGGED, .gate = GATE, .drop = 0.1f,
      .q_how = FILL | KEYS | LOOSE},
     {.name = "shared keys", .heads = 2, .d = 32, .items = 6, .q_least = 1, .q_most = 9, .k_least = 3,
      .k_most = 30, .k_how = OVERLAP},
@@ -143,6 +177,12 @@ static const attending attendings[] = {
      .mask = HD_CAUSAL, .drop = 0.1f, .large = true},
     {.name = "600 to 1100, window", .heads = 2, .d = 64, .items = 2, .q_least = 600, .q_most = 1100,
      .mask = HD_CAUSAL, .window = 100, .large = true},
+    {.name = "600 to 1100, distances", .heads = 4, .d = 64, .items = 2, .q_least = 600, .q_most = 1100,
+     .mask = HD_CAUSAL, .drop = 0.1f, .span = 1100, .large = true},
+    {.name = "600 to 1100, distances beyond the table", .heads = 2, .d = 128, .items = 6, .q_least = 600,
+     .q_most = 1100, .mask = HD_CAUSAL, .span = 300, .large = true},
+    {.name = "600 to 1100, distances, blocks of 256", .heads = 2, .d = 32, .items = 3, .q_least = 600,
+     .q_most = 1100, .mask = HD_CAUSAL, .span = 512, .block = 256, .large = true},
     {.name = "600 to 1100, cross", .heads = 2, .d = 32, .items = 3, .q_least = 3, .q_most = 40,
      .k_least = 600, .k_most = 1100, .large = true},
     {.name = "decoding to 700", .heads = 8, .d = 64, .items = 24, .q_least = 1, .q_most = 1, .k_least = 1,
@@ -162,7 +202,7 @@ static const attending attendings[] = {
 typedef struct scene {
     size_t h, hk, d, dv, total; /* total: rows of ragged */
     twin_seg *qs, *ks;
-    twin *q, *k, *v, *additive, *table, *center, *ragged, *gate;
+    twin *q, *k, *v, *additive, *table, *distance, *center, *ragged, *gate;
     twin_ints *begin; /* of items in ragged layouts */
     hd_attention at[2];
 } scene;
@@ -178,6 +218,16 @@ static float *ragged_scores(pair *p, const scene *s, int how)
                     if (a % 4 == 3 || (a + j) % 3 == 1)
                         v[at * s->h + h] = -INFINITY; /* every fourth sees nothing */
     return v;
+}
+
+/* A parameter of f32, which the fast kernels read in bf16: rounded, so that both sides have the same. */
+static twin *vectors(pair *p, size_t rows, size_t cols)
+{
+    float *x = normals(p, rows * cols, 0.5);
+    uint16_t *small = pair_take(p, 2, rows * cols * sizeof *small);
+    hd_convert(small, HD_BF16, x, HD_F32, rows * cols);
+    hd_convert(x, HD_F32, small, HD_BF16, rows * cols);
+    return twin_from(p, "distance", rows, cols, REAL | FLAT, x);
 }
 
 static scene *scene_of(pair *p, const attending *c)
@@ -202,6 +252,7 @@ static scene *scene_of(pair *p, const attending *c)
     s->begin = ints_from(p, begin, c->items);
     if (c->score == HD_ADDITIVE) s->additive = twin_normal(p, "additive", 1, s->h * s->d, REAL | FLAT, 0.5);
     if (c->table) s->table = twin_normal(p, "table", 16, s->h, REAL | FLAT, 1);
+    if (c->span) s->distance = vectors(p, s->h * (size_t)c->span, s->d);
     if (c->center) {
         size_t n = c->center == ONE_CENTER ? 1 : s->h;
         float *x = normals(p, s->qs->rows * n, 3);
@@ -224,6 +275,8 @@ static scene *scene_of(pair *p, const attending *c)
                                                                         : (float)(1 / sqrt((double)c->d)),
                                      .mask = c->mask,
                                      .window = c->window,
+                                     .block = c->block,
+                                     .distance = ON(s->distance),
                                      .score = c->score,
                                      .additive = ON(s->additive),
                                      .table = ON(s->table),

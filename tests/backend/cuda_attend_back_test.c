@@ -57,6 +57,9 @@ static void check_case(pair *p, const attending *c, int which, bool fresh)
              s->additive && others ? twin_result(p, "dadditive", 1, s->h * s->d, REAL | FLAT, true) : NULL,
          *dtable =
              s->table && others ? twin_result(p, "dtable", s->table->rows, s->h, REAL | FLAT, true) : NULL,
+         *ddistance = s->distance && others
+                          ? twin_result(p, "ddistance", s->distance->rows, s->d, REAL | FLAT, true)
+                          : NULL,
          *dcenter = s->center && others
                         ? twin_result(p, "dcenter", s->center->rows, s->center->cols, ACT, true)
                         : NULL,
@@ -64,10 +67,10 @@ static void check_case(pair *p, const attending *c, int which, bool fresh)
              s->ragged && others ? twin_result(p, "dragged", s->total, s->h, s->ragged->kind, true) : NULL,
          *dgate = s->gate && others ? twin_result(p, "dgate", 1, s->h, REAL | FLAT, true) : NULL;
     RUN(p, attend_back, .dq = ON(dq), .dk = ON(dk), .dv = ON(dv), .dadditive = ON(dadditive),
-        .dtable = ON(dtable), .dcenter = ON(dcenter), .dragged = ON(dragged), .dgate = ON(dgate),
-        .fresh_q = fresh, .fresh_k = fresh, .fresh_v = fresh, .dy = ON(dy), .y = ON(y), .q = ON(s->q),
-        .k = ON(s->k), .v = ON(s->v), .lse = ON(lse), .at = &s->at[side]);
-    const twin *all[] = {dq, dk, dv, dadditive, dtable, dcenter, dragged, dgate};
+        .dtable = ON(dtable), .ddistance = ON(ddistance), .dcenter = ON(dcenter), .dragged = ON(dragged),
+        .dgate = ON(dgate), .fresh_q = fresh, .fresh_k = fresh, .fresh_v = fresh, .dy = ON(dy), .y = ON(y),
+        .q = ON(s->q), .k = ON(s->k), .v = ON(s->v), .lse = ON(lse), .at = &s->at[side]);
+    const twin *all[] = {dq, dk, dv, dadditive, dtable, ddistance, dcenter, dragged, dgate};
     for (size_t i = 0; i < COUNT_OF(all); i++) check_back(p, all[i], c);
 }
 
@@ -85,7 +88,8 @@ static void any_gradient_may_be_absent(void **state)
     EACH_ATTENDING(p, c)
     for (int which = 1; which < ALL; which++) {
         if (c->large || p->layout != which % LAYOUTS) continue;
-        if (which == OTHERS && !(c->table || c->center || c->ragged || c->gate || c->score == HD_ADDITIVE))
+        if (which == OTHERS &&
+            !(c->table || c->span || c->center || c->ragged || c->gate || c->score == HD_ADDITIVE))
             continue;
         check_case(p, c, which, which % 2);
     }

@@ -47,6 +47,8 @@ bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, c
     t->both_ways = at->table_both_ways, t->drops = at->draw.p > 0, t->window = at->window;
     t->q = mat_of(q), t->k = mat_of(k), t->v = mat_of(v), t->weight = mat_of(at->additive);
     t->table = mat_of(at->table), t->center = mat_of(at->center), t->ragged = mat_of(at->ragged);
+    t->distance = mat_of(at->distance), t->block = at->block;
+    if (at->distance) t->span = (int)(hd_rows_of(at->distance) / (size_t)at->heads);
     t->gate = mat_of(at->gate), t->ragged_begin = at->ragged_begin;
     t->qbegin = at->qseg->begin, t->qlen = at->qseg->len;
     t->kbegin = at->kseg->begin, t->klen = at->kseg->len;
@@ -85,7 +87,8 @@ static __device__ void show(const attend_of &t, const attend_edges &e, const sho
     reach sees = sees_of(t, p, a);
     for (int j = threadIdx.x % 32; j < p.tk; j += 32) {
         bool seen = j >= sees.lo && j < sees.hi;
-        float raw = raw_score(t, t.k, key_row(p, j), p.group * t.d, q, p.head),
+        float raw =
+                  raw_score(t, t.k, key_row(p, j), p.group * t.d, q, p.head) + distance_score(t, p, a, j, q),
               s = biased_score(t, e, p, a, j, raw);
         size_t row = (size_t)out.begin[p.item] + (size_t)a * p.tk + j;
         if (out.raw.p) mat_put(out.raw, row, p.head, raw);
@@ -118,7 +121,9 @@ static __global__ void attend_any(const __grid_constant__ attend_of t, const __g
             int j = first + lane, n = min(32, sees.hi - first);
             float s = -INFINITY;
             if (lane < n)
-                s = biased_score(t, e, p, a, j, raw_score(t, t.k, key_row(p, j), p.group * t.d, q, p.head));
+                s = biased_score(t, e, p, a, j,
+                                 raw_score(t, t.k, key_row(p, j), p.group * t.d, q, p.head) +
+                                     distance_score(t, p, a, j, q));
             float top = fmaxf(max, warp_max(s));
             if (top == -INFINITY && !__any_sync(FULL_WARP, s != s)) continue;
             float shrink = max == -INFINITY ? 0 : expf(max - top), w = lane < n ? expf(s - top) : 0;
@@ -155,8 +160,6 @@ extern "C" hd_status hd_cuda_attend(hd_backend *b, const hd_attend_args *a)
     attend_edges e = {};
     if (!hd_attend_describe(&t, &e, a->at, a->q, a->k, a->v))
         return hd_cuda_fail(c, "attend", "the relative table has too many buckets");
-    if (a->at->distance || a->at->block)
-        return hd_cuda_fail(c, "attend", "relative attention and local blocks run on the cpu: --device cpu");
     if (!t.items || !t.longest_q || !t.heads) return HD_OK;
     bool probed = a->raw || a->scaled || a->masked || a->weights;
     const hd_tensor *const all[] = {a->y, a->q, a->k, a->v};
@@ -167,8 +170,13 @@ extern "C" hd_status hd_cuda_attend(hd_backend *b, const hd_attend_args *a)
         hd_attend_single(c, &t, y, lse);
         return hd_cuda_done(c, "attend");
     }
-    if (!probed && hd_attend_is_fast(&t, all, 4, a->lse)) {
-        if (t.longest_q <= SHORT_ROWS && t.longest_k <= SHORT_ROWS)
+    bool far = hd_attend_far(&t);
+    if (!probed && hd_attend_is_fast(&t, all, 4, a->lse) && (!far || hd_attend_far_fits(c, &t))) {
+        size_t bytes = hd_attend_near_bytes(a->at);
+        void *room = bytes ? hd_cuda_scratch(c, bytes) : NULL;
+        if (bytes && !room) return HD_ENOMEM;
+        hd_attend_narrow(c, &t, a->at, room);
+        if (t.longest_q <= SHORT_ROWS && t.longest_k <= SHORT_ROWS && !far)
             hd_attend_short(c, &t, y, lse);
         else
             hd_attend_long(c, &t, y, lse);

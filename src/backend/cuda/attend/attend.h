@@ -11,8 +11,8 @@ typedef struct attend_of {
     int heads, group, d, dv; /* group: heads that share a kv head */
     float scale, sigma;
     bool causal, additive, both_ways, drops;
-    int window;
-    mat q, k, v, weight, table, center, ragged, gate; /* weight: of the additive score */
+    int window, block, span;                                    /* span: vectors of distances of a head */
+    mat q, k, v, weight, table, distance, center, ragged, gate; /* weight: of the additive score */
     const int32_t *ragged_begin, *qbegin, *qlen, *kbegin, *klen;
     const int32_t *page; /* [items, pages]: blocks of keys; NULL: they lie one after the other */
     int pages;
@@ -28,9 +28,20 @@ typedef struct attend_edges { /* apart: few kernels need it */
 /* Host: fills the description; false when the table has more buckets than the kernels take. */
 bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, const hd_tensor *q,
                         const hd_tensor *k, const hd_tensor *v);
-/* Host: dot score and nothing beside it but a causal mask and dropout. Fast: also all of the given tensors
-   bf16 by eights, heads of 32, 64 or 128 numbers, a positive scale, keys that do not lie in blocks. */
+/* Host: dot score and nothing beside it but a causal mask, vectors of distances, local blocks and dropout.
+   Fast: also all of the given tensors bf16 by eights, heads of 32, 64 or 128 numbers, a positive scale, keys
+   that do not lie in blocks. Far: vectors of distances or local blocks. */
 bool hd_attend_plain(const attend_of *t);
+static inline bool hd_attend_far(const attend_of *t)
+{
+    return t->distance.p || t->block > 0;
+}
+/* Host: the vectors of distances in bf16 by eights in place of t's own: their shadow, or a copy in `room`,
+   which has hd_attend_near_bytes. */
+size_t hd_attend_near_bytes(const hd_attention *at);
+void hd_attend_narrow(hd_cuda *c, attend_of *t, const hd_attention *at, void *room);
+/* Host: whether the kernels of long items have room for bands of distances on this card. */
+bool hd_attend_far_fits(const hd_cuda *c, const attend_of *t);
 bool hd_attend_is_fast(const attend_of *t, const hd_tensor *const *all, int count, const hd_tensor *lse);
 
 /* The fast ones; each takes what hd_attend_is_fast let through. */
@@ -43,11 +54,11 @@ bool hd_attend_single_fits(const attend_of *t);
 void hd_attend_single(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse);
 
 typedef struct attend_grads {
-    mat dq, dk, dv, dy, y, lse;
+    mat dq, dk, dv, dy, y, lse, ddistance;
     bool fresh_q, fresh_k, fresh_v;
 } attend_grads;
 void hd_attend_short_back(hd_cuda *c, const attend_of *t, const attend_grads *g);
-hd_status hd_attend_long_back(hd_cuda *c, const attend_of *t, const attend_grads *g);
+hd_status hd_attend_long_back(hd_cuda *c, const attend_of *t, const attend_grads *g, const hd_attention *at);
 
 enum { SHORT_ROWS = 64 }; /* items up to this long are one tile */
 
@@ -84,6 +95,12 @@ DEVICE float center_of(const attend_of &t, const place &p, int a)
     return mat_get(t.center, p.qrow + a, t.center.cols > 1 ? p.head : 0);
 }
 
+/* The first key that local blocks let key position `at` see. */
+DEVICE int block_begin(const attend_of &t, int at)
+{
+    return t.block > 0 && at >= t.block ? (at / t.block - 1) * t.block : 0;
+}
+
 /* Keys [lo, hi) that query a may see. */
 DEVICE reach sees_of(const attend_of &t, const place &p, int a)
 {
@@ -98,6 +115,7 @@ DEVICE reach sees_of(const attend_of &t, const place &p, int a)
         if (from > lo) lo = from;
         if (to + 1 < hi) hi = to + 1;
     }
+    lo = max(lo, (long long)block_begin(t, (int)at));
     if (hi < lo) hi = lo;
     reach r = {(int)lo, (int)hi};
     return r;
@@ -143,6 +161,25 @@ DEVICE float raw_score(const attend_of &t, const mat &m, size_t row, int column,
     for (int c = 0; c < t.d; c++)
         sum = fmaf(mat_get(t.weight, 0, (size_t)head * t.d + c), tanhf(mat_get(m, row, column + c) + x[c]),
                    sum);
+    return sum;
+}
+
+/* Where the vector of the distance from query a to key j, which is not after it, begins. */
+DEVICE size_t distance_at(const attend_of &t, const place &p, int a, int j)
+{
+    int far = min(a + p.shift - j, t.span - 1);
+    return ((size_t)(p.head + 1) * t.span - 1 - far) * t.distance.stride;
+}
+
+/* Its product with query a, which q holds or is NULL; 0 where there is none. */
+DEVICE float distance_score(const attend_of &t, const place &p, int a, int j, const float *q)
+{
+    if (!t.distance.p || j > a + p.shift) return 0;
+    size_t at = distance_at(t, p, a, j);
+    if (q) return dot_row(t.distance, at, q, t.d);
+    float sum = 0;
+    for (int c = 0; c < t.d; c++)
+        sum = fmaf(mat_get(t.q, p.qrow + a, (size_t)p.head * t.d + c), mat_get(t.distance, 0, at + c), sum);
     return sum;
 }
 

@@ -71,6 +71,7 @@ static __global__ void query_back(const __grid_constant__ attend_of t, const __g
                     int c = from + lane + 32 * x;
                     if (c >= t.d) continue;
                     float k = mat_get(t.k, p.krow + first + i, (size_t)p.group * t.d + c);
+                    if (t.distance.p) k += mat_get(t.distance, 0, distance_at(t, p, a, first + i) + c);
                     acc[x] = fmaf(di, t.additive ? additive_slope(t, p.head, c, q[c] + k) : k, acc[x]);
                 }
             }
@@ -193,7 +194,8 @@ static hd_status back_any(hd_cuda *c, const attend_of *t, const attend_edges *e,
     back_of g = {};
     back_plan plan = hd_attend_back_plan(t, a);
     size_t floats = (numbers * sizeof(float) + 255) / 256 * 256, keys = (rows * 8 + 255) / 256 * 256;
-    char *room = (char *)hd_cuda_scratch(c, 2 * floats + keys + plan.bytes);
+    size_t far = a->ddistance ? hd_attend_distance_bytes(t) : 0, shares = (plan.bytes + 255) / 256 * 256;
+    char *room = (char *)hd_cuda_scratch(c, 2 * floats + keys + shares + far);
     if (!room) return HD_ENOMEM;
     g.delta = (float *)room, g.pull = (float *)(room + floats), g.key = (uint64_t *)(room + 2 * floats);
     g.part = (float *)(room + 2 * floats + keys);
@@ -217,6 +219,9 @@ static hd_status back_any(hd_cuda *c, const attend_of *t, const attend_edges *e,
     if (units && a->dv)
         key_back<<<hd_blocks(units, WARPS), WARPS * 32, shared, c->stream>>>(*t, *e, g, true, overlap);
     hd_attend_back_shared(c, t, e, &g, &plan, a);
+    if (a->ddistance && queries)
+        hd_attend_back_distance(c, t, e, &g, (float *)(room + 2 * floats + keys + shares),
+                                mat_of(a->ddistance));
     return hd_cuda_done(c, "attend_back");
 }
 
@@ -232,14 +237,17 @@ extern "C" hd_status hd_cuda_attend_back(hd_backend *b, const hd_attend_back_arg
     bool fast = a->dq && a->dk && a->dv && !a->at->kseg->overlap && !may_share(a->dq, a->dk) &&
                 !may_share(a->dk, a->dv) && !may_share(a->dq, a->dv) && t.longest_q && t.longest_k &&
                 hd_attend_is_fast(&t, all, 8, a->lse);
-    bool small = t.longest_q <= SHORT_ROWS && t.longest_k <= SHORT_ROWS;
+    bool far = hd_attend_far(&t);
+    bool small = t.longest_q <= SHORT_ROWS && t.longest_k <= SHORT_ROWS && !far;
+    /* diagonals of tiles have the same distances in all items, and a head its own vectors */
+    if (far && (a->at->qseg != a->at->kseg || t.group > 1 || !hd_attend_far_fits(c, &t))) fast = false;
     if (t.d == 128 && t.group > 1) small = false; /* its sums would not fit in registers */
     /* tiles of queries would be empty but for one: boxes that look at many cells each */
     bool single = !small && hd_attend_single_fits(&t) && !a->at->kseg->overlap;
     if (!fast || single || (!small && !a->y)) return back_any(c, &t, &e, a);
-    attend_grads g = {mat_of(a->dq),  mat_of(a->dk), mat_of(a->dv), mat_of(a->dy), mat_of(a->y),
-                      mat_of(a->lse), a->fresh_q,    a->fresh_k,    a->fresh_v};
-    if (!small) return hd_attend_long_back(c, &t, &g);
+    attend_grads g = {mat_of(a->dq),  mat_of(a->dk),        mat_of(a->dv), mat_of(a->dy), mat_of(a->y),
+                      mat_of(a->lse), mat_of(a->ddistance), a->fresh_q,    a->fresh_k,    a->fresh_v};
+    if (!small) return hd_attend_long_back(c, &t, &g, a->at);
     hd_attend_short_back(c, &t, &g);
     return hd_cuda_done(c, "attend_back");
 }

@@ -27,6 +27,12 @@ void hd_attend_back_shared(hd_cuda *c, const attend_of *t, const attend_edges *e
 void hd_attend_add_shares(hd_cuda *c, const attend_of *t, const float *part, const back_plan *plan,
                           mat dtable, mat dweight);
 
+/* Gradients of the vectors of distances: shares of fixed parts of the queries, added in a fixed order. Needs
+   delta and keys of draws. part: scratch of so many bytes. */
+size_t hd_attend_distance_bytes(const attend_of *t);
+void hd_attend_back_distance(hd_cuda *c, const attend_of *t, const attend_edges *e, const back_of *g,
+                             float *part, mat ddistance);
+
 /* One query an item, where items share no keys and hd_attend_single_fits; g.part has room for [items * heads,
    d] where the additive weight is asked for. */
 void hd_attend_single_back(hd_cuda *c, const attend_of *t, const back_of *g, mat dweight);
@@ -41,7 +47,7 @@ typedef struct one_query {
 DEVICE float pair_weight(const attend_of &t, const attend_edges &e, const place &p, int a, int j,
                          const one_query &o, const float *q, const float *dy, float *dw)
 {
-    float raw = raw_score(t, t.k, p.krow + j, p.group * t.d, q, p.head);
+    float raw = raw_score(t, t.k, p.krow + j, p.group * t.d, q, p.head) + distance_score(t, p, a, j, q);
     *dw = dot_row(t.v, (p.krow + j) * t.v.stride + (size_t)p.group * t.dv, dy, t.dv);
     if (t.drops) *dw *= draw_mask(t.draw, o.key, draw_column(p.head, j));
     return expf(biased_score(t, e, p, a, j, raw) - o.lse);
@@ -51,7 +57,7 @@ DEVICE float pair_weight(const attend_of &t, const attend_edges &e, const place 
 DEVICE float pair_of_key(const attend_of &t, const attend_edges &e, const place &p, int a, int j,
                          const one_query &o, const float *k, const float *v, const mat &dy, bool values)
 {
-    float raw = raw_score(t, t.q, p.qrow + a, p.head * t.d, k, p.head);
+    float raw = raw_score(t, t.q, p.qrow + a, p.head * t.d, k, p.head) + distance_score(t, p, a, j, NULL);
     float w = expf(biased_score(t, e, p, a, j, raw) - o.lse);
     float mask = t.drops ? draw_mask(t.draw, o.key, draw_column(p.head, j)) : 1;
     if (values) return w * mask * o.gate;

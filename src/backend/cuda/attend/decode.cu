@@ -24,8 +24,8 @@ DEVICE int block_of(const attend_of &t, const place &p, int j)
 }
 
 /* LANES lanes to a key, eight columns each; WARPS warps to a head of an item. A warp takes some keys at a
-   time, all of one block. */
-template <typename T, int LANES, int WARPS>
+   time, all of one block. FAR: with vectors of distances, of the same type, or local blocks. */
+template <typename T, int LANES, int WARPS, bool FAR>
 static __global__ void decode(const __grid_constant__ attend_of t, const mat y, const mat lse)
 {
     __shared__ float room[WARPS][LANES][8], tops[WARPS], sums[WARPS];
@@ -35,22 +35,26 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
     place p = place_at(t, (int)(unit / t.heads), (int)(unit % t.heads));
     constexpr int each = 32 / LANES, some = each * AHEAD, step = WARPS * some;
     static_assert(HD_PAGE_ROWS % some == 0, "keys of one turn lie in one block");
-    int part = lane % LANES, mine = lane / LANES, block = block_of(t, p, warp * some);
+    int low = FAR ? block_begin(t, p.tk - 1) : 0, begin = low / step * step + warp * some;
+    int part = lane % LANES, mine = lane / LANES, block = block_of(t, p, begin);
     if (!p.tq) return;
     bool has = part * 8 < t.d, has_value = part * 8 < t.dv;
     float q[8] = {}, acc[8] = {}, top = -INFINITY, sum = 0;
     if (has) load8(q, (const T *)t.q.p + p.qrow * t.q.stride + (size_t)p.head * t.d + part * 8);
     const T *k = (const T *)t.k.p + (size_t)p.group * t.d + part * 8;
     const T *v = (const T *)t.v.p + (size_t)p.group * t.dv + part * 8;
-    for (int first = warp * some; first < p.tk; first += step) { /* the same for the whole warp */
-        eight<T> kx[AHEAD] = {}, vx[AHEAD] = {};
+    for (int first = begin; first < p.tk; first += step) { /* the same for the whole warp */
+        eight<T> kx[AHEAD] = {}, vx[AHEAD] = {}, ex[AHEAD] = {};
         float s[AHEAD];
         unsigned row = mine + (p.page ? (unsigned)block * HD_PAGE_ROWS + first % HD_PAGE_ROWS
                                       : (unsigned)p.krow + first);
         const T *kp = k + row * t.k.stride, *vp = v + row * t.v.stride;
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-            bool there = first + i * each + mine < p.tk;
+            int j = first + i * each + mine;
+            bool there = j < p.tk && j >= low;
+            if (FAR && t.distance.p && there && has)
+                fetch8(ex[i], (const T *)t.distance.p + distance_at(t, p, 0, j) + part * 8);
             if (there && has) fetch8(kx[i], kp + i * each * t.k.stride);
             if (there && has_value) fetch8(vx[i], vp + i * each * t.v.stride);
         }
@@ -60,12 +64,19 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
         for (int i = 0; i < AHEAD; i++) {
             float x[8];
             load8(x, (const T *)&kx[i]);
+            if (FAR) {
+                float e[8];
+                load8(e, (const T *)&ex[i]);
+#pragma unroll
+                for (int c = 0; c < 8; c++) x[c] += e[c];
+            }
             s[i] = 0;
 #pragma unroll
             for (int c = 0; c < 8; c++) s[i] = fmaf(q[c], x[c], s[i]);
 #pragma unroll
             for (int d = LANES / 2; d; d >>= 1) s[i] += __shfl_xor_sync(FULL_WARP, s[i], d);
-            s[i] = first + i * each + mine < p.tk ? s[i] * t.scale : -INFINITY;
+            int j = first + i * each + mine;
+            s[i] = j < p.tk && j >= low ? s[i] * t.scale : -INFINITY;
             most = fmaxf(most, s[i]);
         }
         float less = most == -INFINITY ? 0 : most, shrink = expf(top - less);
@@ -131,16 +142,25 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
 }
 
 /* Few units want many warps each, for the latency; many want one each, so that all are under way at once. */
-template <typename T, int LANES>
-static void launch_lanes(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
+template <typename T, int LANES, bool FAR>
+static void launch_warps(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
 {
     unsigned units = (unsigned)(t->items * t->heads);
     if (units <= (unsigned)c->processors)
-        decode<T, LANES, MANY><<<units, 32 * MANY, 0, c->stream>>>(*t, y, lse);
+        decode<T, LANES, MANY, FAR><<<units, 32 * MANY, 0, c->stream>>>(*t, y, lse);
     else if (units <= 8u * (unsigned)c->processors)
-        decode<T, LANES, SOME><<<units, 32 * SOME, 0, c->stream>>>(*t, y, lse);
+        decode<T, LANES, SOME, FAR><<<units, 32 * SOME, 0, c->stream>>>(*t, y, lse);
     else
-        decode<T, LANES, 1><<<hd_blocks(units, SOLO), 32 * SOLO, 0, c->stream>>>(*t, y, lse);
+        decode<T, LANES, 1, FAR><<<hd_blocks(units, SOLO), 32 * SOLO, 0, c->stream>>>(*t, y, lse);
+}
+
+template <typename T, int LANES>
+static void launch_lanes(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
+{
+    if (hd_attend_far(t))
+        launch_warps<T, LANES, true>(c, t, y, lse);
+    else
+        launch_warps<T, LANES, false>(c, t, y, lse);
 }
 
 template <typename T> static void launch(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
@@ -162,9 +182,16 @@ bool hd_attend_decode(hd_cuda *c, const attend_of *t, const hd_attend_args *a)
     if (t->drops || t->d % 8 || t->dv % 8 || t->d > 256 || t->dv > 256) return false;
     for (int i = 0; i < 4; i++)
         if (all[i]->dtype != a->q->dtype || !by_eights(all[i])) return false;
-    if (a->q->dtype == HD_BF16)
-        launch<bf16>(c, t, mat_of(a->y), mat_of(a->lse));
-    else
-        launch<float>(c, t, mat_of(a->y), mat_of(a->lse));
+    attend_of with = *t;
+    if (a->q->dtype == HD_BF16) {
+        size_t bytes = hd_attend_near_bytes(a->at);
+        void *room = bytes ? hd_cuda_scratch(c, bytes) : NULL;
+        if (bytes && !room) return false;
+        hd_attend_narrow(c, &with, a->at, room);
+        launch<bf16>(c, &with, mat_of(a->y), mat_of(a->lse));
+    } else {
+        if (!by_eights(a->at->distance)) return false;
+        launch<float>(c, &with, mat_of(a->y), mat_of(a->lse));
+    }
     return true;
 }

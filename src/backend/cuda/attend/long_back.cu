@@ -1,16 +1,9 @@
 /* Attention of long items, backward, without a score matrix: delta = sum of dy * y for every query and head
    first; then a block that owns keys walks over the queries for dk and dv, and one that owns queries walks
    over the keys for dq, each in tiles of 64 that come as in long.cu. Scores are made twice so that no
-   number has two writers. */
-#include "backend/cuda/attend/group.h"
-
-/* A block is one group: three of them, which wait for nobody, fill a multiprocessor's registers. */
-enum { ROWS = GROUP_ROWS, THREADS = GROUP, WARPS = THREADS / 32, STAGES = GROUP_STAGES, AHEAD = STAGES - 1 };
-
-typedef struct saved { /* scratch */
-    float2 *pair;      /* [Rq,H]: the logarithm of the sum, in powers of two, and delta */
-    uint64_t *key;     /* [Rq]: of the dropout draws */
-} saved;
+   number has two writers. With vectors of distances, queries keep a band (band.h) from tile to tile; keys
+   make one for each tile of queries. */
+#include "backend/cuda/attend/long_back.h"
 
 /* One warp per query: D / 8 lanes make the sum of one head. */
 static __global__ void deltas(const __grid_constant__ attend_of t, const __grid_constant__ attend_grads g,
@@ -40,15 +33,6 @@ static __global__ void deltas(const __grid_constant__ attend_of t, const __grid_
     }
 }
 
-/* What the keys' kernel copies of a tile of queries beside the rows. */
-typedef struct beside {
-    union {
-        float2 pair[ROWS];
-        float4 two[ROWS / 2];
-    };
-    uint64_t key[ROWS];
-} beside;
-
 /* The tile of queries that a group of keys meets. */
 typedef struct meeting {
     int a, j;        /* the first query; the lane's first key */
@@ -56,6 +40,7 @@ typedef struct meeting {
 } meeting;
 
 /* Scores [64 keys, 64 queries] of pairs that do not see each other. */
+template <bool FAR>
 DEVICE void hide_queries(const attend_of &t, const place &p, float s[8][4], const meeting &m)
 {
 #pragma unroll
@@ -64,8 +49,9 @@ DEVICE void hide_queries(const attend_of &t, const place &p, float s[8][4], cons
         for (int i = 0; i < 2; i++) {
             int query = m.a + n * 8 + threadIdx.x % 4 * 2 + i;
             int last = query >= p.tq ? -1 : t.causal ? min(p.tk - 1, query + p.shift) : p.tk - 1;
-            if (m.j > last) s[n][i] = -INFINITY;
-            if (m.j + 8 > last) s[n][2 + i] = -INFINITY;
+            int first = FAR ? block_begin(t, query + p.shift) : 0;
+            if (m.j > last || (FAR && m.j < first)) s[n][i] = -INFINITY;
+            if (m.j + 8 > last || (FAR && m.j + 8 < first)) s[n][2 + i] = -INFINITY;
         }
 }
 
@@ -98,26 +84,24 @@ DEVICE void key_slopes(const attend_of &t, const place &p, float s[8][4], float 
     }
 }
 
-/* q and dy of 64 queries behind each other, and what goes beside them. */
-template <int D>
-DEVICE void copy_queries(const attend_of &t, const attend_grads &g, const saved &kept, const place &p,
-                         int head, int a, bf16 *q, beside *b)
+/* s [64 keys, 64 queries] += the products of each pair, from a band with its right block on side 1. */
+DEVICE void add_turned(float s[8][4], const uint16_t *band)
 {
-    int me = threadIdx.x, real = p.tq - a;
-    size_t row = p.qrow + a, column = (size_t)head * D;
-    slabs_copy<D, ROWS, THREADS>(q, t.q, row, column, real);
-    slabs_copy<D, ROWS, THREADS>(q + ROWS * D, g.dy, row, column, real);
-    if (me >= ROWS) return;
-    bool is = me < real;
-    size_t mine = row + (is ? me : 0);
-    copy_few<8>(&b->pair[me], kept.pair + mine * t.heads + head, is);
-    if (t.drops) copy_few<8>(&b->key[me], kept.key + mine, is);
+    const uint16_t *at = band + threadIdx.x % 4 * 2 * (BAND_STRIDE - 1) + GROUP_ROWS + band_row();
+#pragma unroll
+    for (int n = 0; n < 8; n++)
+#pragma unroll
+        for (int x = 0; x < 4; x++)
+            s[n][x] += band_number(at + (n * 8 + x % 2) * (BAND_STRIDE - 1) + x / 2 * 8);
 }
 
-template <int D, bool DROPS>
-static __global__ void __launch_bounds__(THREADS, D <= 64 ? 3 : 2)
+template <int D, bool DROPS, bool FAR>
+static __global__ void __launch_bounds__(THREADS, D > 64 ? (FAR ? 1 : 2)
+                                                  : FAR  ? 2
+                                                         : 3)
     long_keys(const __grid_constant__ attend_of t, const __grid_constant__ attend_grads g, const saved kept)
 {
+    constexpr int STAGES = FAR ? (int)FAR_STAGES : (int)GROUP_STAGES, AHEAD = STAGES - 1;
     extern __shared__ __align__(1024) char attend_room[];
     __shared__ beside rows[STAGES];
     int kv_heads = t.heads / t.group, me = threadIdx.x;
@@ -126,11 +110,22 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 3 : 2)
     place p = place_at(t, which / kv_heads, group * t.group);
     if (begin >= p.tk) return;
     bf16 *k = (bf16 *)attend_room, *v = k + ROWS * D, *queries = v + ROWS * D;
+    bf16 *vectors =
+        queries + STAGES * 2 * ROWS * D; /* block b is the right one of tile b, the left one before */
+    uint16_t *band = (uint16_t *)(vectors + FAR_BLOCKS * ROWS * D);
+    bool distances = FAR && t.distance.p;
     size_t column = (size_t)group * D, row = p.krow + begin;
     int low = t.causal ? max(0, begin - p.shift) / ROWS : 0; /* first tile with a query that sees a key */
-    int tiles = max(0, (p.tq + ROWS - 1) / ROWS - low), all = tiles * t.group;
+    int high = p.tq;                                         /* queries from here on see none */
+    if (FAR && t.block > 0) high = min(high, ((begin + ROWS - 1) / t.block + 2) * t.block - p.shift);
+    int tiles = max(0, (high + ROWS - 1) / ROWS - low), all = tiles * t.group;
+    int vector = t.span - 1 - (low * ROWS + p.shift) + begin;        /* the first row of block 0 */
     auto head_of = [&](int i) { return i < tiles ? 0 : i / tiles; }; /* as a rule without a division */
+    auto copy_vectors = [&](int b) {
+        vectors_copy<D, THREADS>(vectors + b % 3 * ROWS * D, t, p.head, vector - b * ROWS);
+    };
     auto copy_tile = [&](int i, int stage) {
+        if (distances && i < all) copy_vectors(i + 1);
         if (i < all)
             copy_queries<D>(t, g, kept, p, group * t.group + head_of(i),
                             (low + i - head_of(i) * tiles) * ROWS, queries + stage * 2 * ROWS * D,
@@ -139,6 +134,7 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 3 : 2)
     };
     slabs_copy<D, ROWS, THREADS>(k, t.k, row, column, p.tk - begin);
     slabs_copy<D, ROWS, THREADS>(v, t.v, row, column, p.tk - begin);
+    if (distances) copy_vectors(0);
     copy_tile(0, 0);
     if (AHEAD > 1) copy_tile(1, 1);
     group_matrix left_k = slabs_at<D, false>(k, 0, ROWS), left_v = slabs_at<D, false>(v, 0, ROWS);
@@ -155,11 +151,26 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 3 : 2)
         meeting m = {a, begin + own + me % 32 / 4, &rows[stage]};
         bool whole =
             a + ROWS <= p.tq && begin + ROWS <= p.tk && (!t.causal || begin + ROWS - 1 <= a + p.shift);
+        if (FAR && begin < block_begin(t, a + ROWS - 1 + p.shift)) whole = false;
         float s[8][4], ds[8][4];
+        if (distances) {
+            group_matrix left_q = slabs_at<D, false>(q, 0, ROWS);
+            group_scores<D>(s, left_q, ROWS, slabs_at<D, false>(vectors + i % 3 * ROWS * D, 0, ROWS), ROWS);
+            group_scores<D>(ds, left_q, ROWS, slabs_at<D, false>(vectors + (i + 1) % 3 * ROWS * D, 0, ROWS),
+                            ROWS);
+            group_wait<1>(s);
+            band_put(band, 1, s);
+            group_wait<0>(ds);
+            band_put(band, 0, ds);
+        }
         group_scores<D>(s, left_k, ROWS, slabs_at<D, false>(q, 0, ROWS), ROWS);
         group_scores<D>(ds, left_v, ROWS, slabs_at<D, false>(dy, 0, ROWS), ROWS);
         group_wait<1>(s);
-        if (!whole) hide_queries(t, p, s, m);
+        if (distances) {
+            __syncthreads(); /* the band is of all warps */
+            add_turned(s, band);
+        }
+        if (!whole) hide_queries<FAR>(t, p, s, m);
         key_weights(t, s, m);
         group_wait<0>(ds);
         key_slopes<DROPS>(t, p, s, ds, m);
@@ -180,42 +191,6 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 3 : 2)
                 !g.fresh_k);
 }
 
-/* The two rows of queries that a lane holds. */
-typedef struct two_rows {
-    float2 pair[2];
-    uint64_t key[2];
-} two_rows;
-
-/* s: in scores, out weights. */
-DEVICE void query_weights(const attend_of &t, float s[8][4], const two_rows &r)
-{
-    float c = t.scale * LOG2_E;
-#pragma unroll
-    for (int n = 0; n < 8; n++)
-#pragma unroll
-        for (int x = 0; x < 4; x++) s[n][x] = power_of_two(fmaf(s[n][x], c, -r.pair[x / 2].x));
-}
-
-/* ds: in dy v^T, out gradients of the scores. */
-template <bool DROPS>
-DEVICE void query_slopes(const attend_of &t, const place &p, const float s[8][4], float ds[8][4], int from,
-                         const two_rows &r)
-{
-#pragma unroll
-    for (int half = 0; half < 2; half++)
-#pragma unroll
-        for (int n = 0; n < 8; n++) {
-            int j = from + n * 8 + threadIdx.x % 4 * 2;
-            uint32_t kept = DROPS ? kept_pair(t.draw, r.key[half], draw_column(p.head, j)) : 3;
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                float d = ds[n][half * 2 + i];
-                if (DROPS) d = kept >> i & 1 ? d * t.draw.scale : 0;
-                ds[n][half * 2 + i] = s[n][half * 2 + i] * (d - r.pair[half].y);
-            }
-        }
-}
-
 DEVICE two_rows rows_of(const attend_of &t, const saved &kept, const place &p, int a)
 {
     two_rows r = {{{INFINITY, 0}, {INFINITY, 0}}, {0, 0}};
@@ -229,11 +204,14 @@ DEVICE two_rows rows_of(const attend_of &t, const saved &kept, const place &p, i
     return r;
 }
 
-template <int D, bool DROPS>
-static __global__ void __launch_bounds__(THREADS, 3)
+template <int D, bool DROPS, bool FAR>
+static __global__ void __launch_bounds__(THREADS, !FAR     ? 3
+                                                  : D > 64 ? 1
+                                                           : 2)
     long_queries(const __grid_constant__ attend_of t, const __grid_constant__ attend_grads g,
                  const saved kept)
 {
+    constexpr int STAGES = FAR ? (int)FAR_STAGES : (int)GROUP_STAGES, AHEAD = STAGES - 1;
     extern __shared__ __align__(1024) char attend_room[];
     int heads = t.heads, tiles = (t.longest_q + ROWS - 1) / ROWS, me = threadIdx.x;
     int tile = tiles - 1 - (int)(blockIdx.x % tiles), which = (int)(blockIdx.x / tiles); /* long ones first */
@@ -241,11 +219,20 @@ static __global__ void __launch_bounds__(THREADS, 3)
     int begin = tile * ROWS, own = me / 32 * 16, a = begin + own + me % 32 / 4; /* the lane's first query */
     if (begin >= p.tq) return;
     bf16 *q = (bf16 *)attend_room, *dy = q + ROWS * D, *kv = dy + ROWS * D;
+    bf16 *vectors = kv + STAGES * 2 * ROWS * D; /* block b is the left one of tile b, the right one before */
+    uint16_t *band = (uint16_t *)(vectors + FAR_BLOCKS * ROWS * D);
+    bool distances = FAR && t.distance.p;
+    int low = FAR ? block_begin(t, begin + p.shift) / ROWS * ROWS : 0;
+    int vector = t.span - 1 - (begin + p.shift) + low - ROWS; /* the first row of block 0 */
     int end = min(p.tq, begin + ROWS), seen = t.causal ? max(0, min(p.tk, end + p.shift)) : p.tk;
     size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D, row = p.qrow + begin;
+    auto copy_vectors = [&](int b) {
+        vectors_copy<D, THREADS>(vectors + b % 3 * ROWS * D, t, p.head, vector + b * ROWS);
+    };
     auto copy_keys = [&](int from, int stage) {
         bf16 *k = kv + stage * 2 * ROWS * D;
         if (from < seen) {
+            if (distances) copy_vectors((from - low) / ROWS + 1);
             slabs_copy<D, ROWS, THREADS>(k, t.k, p.krow + from, kv_column, p.tk - from);
             slabs_copy<D, ROWS, THREADS>(k + ROWS * D, t.v, p.krow + from, kv_column, p.tk - from);
         }
@@ -253,12 +240,26 @@ static __global__ void __launch_bounds__(THREADS, 3)
     };
     slabs_copy<D, ROWS, THREADS>(q, t.q, row, column, p.tq - begin);
     slabs_copy<D, ROWS, THREADS>(dy, g.dy, row, column, p.tq - begin);
-    copy_keys(0, 0);
-    if (AHEAD > 1) copy_keys(ROWS, 1);
+    if (distances) {
+        copy_vectors(0);
+        copy_commit();
+    }
+    copy_keys(low, 0);
+    if (AHEAD > 1) copy_keys(low + ROWS, 1);
     two_rows r = rows_of(t, kept, p, a);
     group_matrix left_q = slabs_at<D, false>(q, 0, ROWS), left_dy = slabs_at<D, false>(dy, 0, ROWS);
     float dq[D / 8][4] = {};
-    for (int from = 0, stage = 0; from < seen; from += ROWS, stage = stage == STAGES - 1 ? 0 : stage + 1) {
+    if (distances) { /* the left side of the first tile */
+        float m[8][4];
+        copy_wait<AHEAD>();
+        copies_shown();
+        __syncthreads();
+        group_scores<D>(m, left_q, ROWS, slabs_at<D, false>(vectors, 0, ROWS), ROWS);
+        group_wait<0>(m);
+        band_put(band, 0, m);
+    }
+    int b = 0; /* the left block */
+    for (int from = low, stage = 0; from < seen; from += ROWS, stage = stage == STAGES - 1 ? 0 : stage + 1) {
         copy_wait<AHEAD - 1>();
         copies_shown();
         __syncthreads(); /* also: nobody reads the tile before this one any more */
@@ -267,50 +268,93 @@ static __global__ void __launch_bounds__(THREADS, 3)
         bool whole = from + ROWS <= p.tk && (!t.causal || from + ROWS - 1 <= begin + p.shift);
         float s[8][4], ds[8][4];
         uint32_t slopes[4][4];
+        if (distances) {
+            group_scores<D>(ds, left_q, ROWS, slabs_at<D, false>(vectors + (b + 1) % 3 * ROWS * D, 0, ROWS),
+                            ROWS);
+            group_wait<0>(ds);
+            band_put(band, ~b & 1, ds);
+            __syncwarp();
+        }
         group_scores<D>(s, left_q, ROWS, slabs_at<D, false>(k, 0, ROWS), ROWS);
         group_scores<D>(ds, left_dy, ROWS, slabs_at<D, false>(v, 0, ROWS), ROWS);
         group_wait<1>(s);
+        band_view cells = {};
+        if (distances) {
+            cells = band_at(band, ~b & 1);
+            band_add(s, cells);
+        }
         if (!whole) group_hide(t, p, s, a, from);
+        if (FAR && from < block_begin(t, begin + ROWS - 1 + p.shift)) hide_before(t, p, s, a, from);
         query_weights(t, s, r);
         group_wait<0>(ds);
         query_slopes<DROPS>(t, p, s, ds, from, r);
         group_left(slopes, ds);
         group_add<D>(dq, slopes, slabs_at<D, true>(k, 0, ROWS));
+        if (distances) { /* the left block has all its gradients now */
+            uint32_t more[4][4];
+            band_slopes(ds, cells);
+            __syncwarp();
+            band_left<false>(more, band, b & 1, b ? BAND_ALL : BAND_LEFT);
+            group_add<D>(dq, more, slabs_at<D, true>(vectors + b % 3 * ROWS * D, 0, ROWS));
+            b++;
+        }
         group_wait<0>(dq);
     }
     copy_wait<0>();
+    if (distances && b) {
+        uint32_t more[4][4];
+        band_left<false>(more, band, b & 1, BAND_RIGHT);
+        group_add<D>(dq, more, slabs_at<D, true>(vectors + b % 3 * ROWS * D, 0, ROWS));
+        group_wait<0>(dq);
+    }
     int real = p.tq - begin - own;
     if (real <= 0) return;
     put_rows<D>((bf16 *)g.dq.p + (row + own) * g.dq.stride + column, g.dq.stride, real, dq, t.scale, t.scale,
                 !g.fresh_q);
 }
 
-template <int D, bool DROPS>
+template <int D, bool DROPS, bool FAR>
 static void launch(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept)
 {
-    size_t room = (2 + stages_on(c) * 2) * ROWS * D * sizeof(bf16);
+    size_t stages = FAR ? (size_t)FAR_STAGES : stages_on(c);
+    size_t room = (2 + stages * 2) * ROWS * D * sizeof(bf16) + (FAR ? band_room(D, 1) : 0);
     unsigned items = (unsigned)t->items, heads = (unsigned)t->heads, kv_heads = heads / (unsigned)t->group;
-    cudaFuncSetAttribute(long_keys<D, DROPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
-    cudaFuncSetAttribute(long_queries<D, DROPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
-    long_keys<D, DROPS>
+    cudaFuncSetAttribute(long_keys<D, DROPS, FAR>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
+    cudaFuncSetAttribute(long_queries<D, DROPS, FAR>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
+    long_keys<D, DROPS, FAR>
         <<<hd_blocks((size_t)t->longest_k, ROWS) * items * kv_heads, THREADS, room, c->stream>>>(*t, *g,
                                                                                                  kept);
-    long_queries<D, DROPS>
+    long_queries<D, DROPS, FAR>
         <<<hd_blocks((size_t)t->longest_q, ROWS) * items * heads, THREADS, room, c->stream>>>(*t, *g, kept);
 }
 
-hd_status hd_attend_long_back(hd_cuda *c, const attend_of *t, const attend_grads *g)
+template <int D>
+static void launch_heads(hd_cuda *c, const attend_of *t, const attend_grads *g, const saved &kept)
 {
-    size_t rows = (size_t)t->q.rows, keys = (rows * sizeof(uint64_t) + 255) / 256 * 256;
-    char *room = (char *)hd_cuda_scratch(c, keys + rows * t->heads * sizeof(float2));
+    if (hd_attend_far(t))
+        t->drops ? launch<D, true, true>(c, t, g, kept) : launch<D, false, true>(c, t, g, kept);
+    else
+        t->drops ? launch<D, true, false>(c, t, g, kept) : launch<D, false, false>(c, t, g, kept);
+}
+
+hd_status hd_attend_long_back(hd_cuda *c, const attend_of *t, const attend_grads *g, const hd_attention *at)
+{
+    size_t rows = (size_t)t->q.rows, keys = (rows * sizeof(uint64_t) + 255) / 256 * 256,
+           pairs = (rows * t->heads * sizeof(float2) + 255) / 256 * 256, near = hd_attend_near_bytes(at);
+    size_t part = g->ddistance.p ? hd_attend_diagonal_bytes(t) : 0;
+    char *room = (char *)hd_cuda_scratch(c, keys + pairs + near + part);
     if (!room) return HD_ENOMEM;
+    attend_of with = *t;
+    hd_attend_narrow(c, &with, at, room + keys + pairs);
+    t = &with;
     saved kept = {(float2 *)(room + keys), (uint64_t *)room};
     deltas<<<hd_blocks((size_t)t->items * t->longest_q, WARPS), WARPS * 32, 0, c->stream>>>(*t, *g, kept);
     if (t->d == 32)
-        t->drops ? launch<32, true>(c, t, g, kept) : launch<32, false>(c, t, g, kept);
+        launch_heads<32>(c, t, g, kept);
     else if (t->d == 64)
-        t->drops ? launch<64, true>(c, t, g, kept) : launch<64, false>(c, t, g, kept);
+        launch_heads<64>(c, t, g, kept);
     else
-        t->drops ? launch<128, true>(c, t, g, kept) : launch<128, false>(c, t, g, kept);
+        launch_heads<128>(c, t, g, kept);
+    if (part) hd_attend_diagonals(c, t, g, kept, (float *)(room + keys + pairs + near));
     return hd_cuda_done(c, "attend_back");
 }
