@@ -27,28 +27,39 @@ typedef struct spec {
     bool gpu;                            /* too much for a CPU */
     const char *reads;                   /* READ: the encoder, which reads one sentence */
     hd_classifier_opt (*pictures)(void); /* TRAIN_PICTURES: what learns from them */
+    int relative;                        /* distances of relative attention; 0: none */
 } spec;
 
+/* GPT-2 with sequences of a length, to see what relative attention costs and how its memory grows. */
+#define GPT2(title, tokens, distances)                                                             \
+    {                                                                                              \
+        title, TRAIN_GPT, 12, 12, 768, 3072, 50304, 32, tokens, .gpu = true, .relative = distances \
+    }
+
 static const spec specs[] = {
-    {"tiny train", TRAIN, 4, 4, 128, 256, 8000, 100, 20, 0, false, NULL, NULL},
-    {"base train", TRAIN, 6, 8, 512, 2048, 32768, 800, LENGTH, 0, true, NULL, NULL},
-    {"big train", TRAIN, 6, 16, 1024, 4096, 32768, 800, LENGTH, 0, true, NULL, NULL},
-    {"gpt2 train", TRAIN_GPT, 12, 12, 768, 3072, 50304, 64, 1024, 0, true, NULL, NULL},
+    {"tiny train", TRAIN, 4, 4, 128, 256, 8000, 100, 20, 0, .gpu = false},
+    {"base train", TRAIN, 6, 8, 512, 2048, 32768, 800, LENGTH, 0, .gpu = true},
+    {"big train", TRAIN, 6, 16, 1024, 4096, 32768, 800, LENGTH, 0, .gpu = true},
+    {"gpt2 train", TRAIN_GPT, 12, 12, 768, 3072, 50304, 64, 1024, 0, .gpu = true},
+    GPT2("gpt2 2048", 2048, 0),
+    GPT2("gpt2 relative 512", 512, 512),
+    GPT2("gpt2 relative 1024", 1024, 1024),
+    GPT2("gpt2 relative 2048", 2048, 2048),
     {"vit-b16 train", TRAIN_PICTURES, .items = 256, .length = 1, .gpu = true, .pictures = hd_bench_vit_b16},
     {"vit-lite train", TRAIN_PICTURES, .items = 128, .length = 1, .pictures = hd_bench_vit_lite},
-    {"base greedy 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 1, false, NULL, NULL},
-    {"base greedy 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 1, false, NULL, NULL},
-    {"base greedy 512", DECODE, 6, 8, 512, 2048, 32768, 512, LENGTH, 1, true, NULL, NULL},
-    {"base beam4 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 4, false, NULL, NULL},
-    {"base beam4 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 4, true, NULL, NULL},
-    {"gpt2 greedy 1", DECODE_GPT, 12, 12, 768, 3072, 50257, 1, 128, 1, false, NULL, NULL},
-    {"gpt2 greedy 64", DECODE_GPT, 12, 12, 768, 3072, 50257, 64, 128, 1, true, NULL, NULL},
+    {"base greedy 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 1, .gpu = false},
+    {"base greedy 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 1, .gpu = false},
+    {"base greedy 512", DECODE, 6, 8, 512, 2048, 32768, 512, LENGTH, 1, .gpu = true},
+    {"base beam4 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 4, .gpu = false},
+    {"base beam4 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 4, .gpu = true},
+    {"gpt2 greedy 1", DECODE_GPT, 12, 12, 768, 3072, 50257, 1, 128, 1, .gpu = false},
+    {"gpt2 greedy 64", DECODE_GPT, 12, 12, 768, 3072, 50257, 64, 128, 1, .gpu = true},
     /* cells wait for the word before, attention for nothing: how the time of a sentence grows with its words
      */
-    {"lstm 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, false, "lstm", NULL},
-    {"lstm 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, false, "lstm", NULL},
-    {"attention 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, false, "transformer", NULL},
-    {"attention 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, false, "transformer", NULL},
+    {"lstm 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, .reads = "lstm"},
+    {"lstm 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, .reads = "lstm"},
+    {"attention 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, .reads = "transformer"},
+    {"attention 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, .reads = "transformer"},
 };
 
 typedef struct job {
@@ -89,6 +100,8 @@ static hd_status make_model(job *j, hd_err *err)
                         .stack.width = s->width,
                         .vocab = s->vocab,
                         .positions = s->length,
+                        .no_positions = s->relative > 0,
+                        .stack.relative_span = s->relative,
                         .stack.eps = 1e-5f,
                         .stack.act = HD_gelu};
         st = hd_gpt_new(&j->gpt, j->backend, &o, training, err);

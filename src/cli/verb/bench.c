@@ -104,8 +104,9 @@ const hd_usage hd_verb_bench = {
         "the rate, its "
         "share of the rate of the largest matrix product, and the memory.\n"
         "base and big are the models of the paper with sentences of 32 tokens, 25,600 in an update; gpt2 "
-        "has 124 million parameters and 64 sequences of 1,024 tokens. lstm and attention read one sentence "
-        "of that many words with one layer: an LSTM goes word by word, attention takes all words at once. "
+        "has 124 million parameters and 64 sequences of 1,024 tokens, the rows with a length 32 of that "
+        "many, and relative ones relative attention. lstm and attention read one sentence of that many words "
+        "with one layer: an LSTM goes word by word, attention takes all words at once. "
         "vit-b16 learns from 256 pictures of 224 x 224 pixels that lie on the device, vit-lite from 128 of "
         "28 x 28; their rates are pictures a second.",
     .options = options,
