@@ -79,6 +79,23 @@ static void performances_are_what_was_played(void **state)
     hd_midi_release(&m);
 }
 
+/* A key that is struck again when it is released, and a lower one when a higher one is released. */
+static void releases_come_before_strikes(void **state)
+{
+    (void)state;
+    static const int32_t ids[] = {HD_VELOCITY_ID + 9, HD_ON_ID + 60, HD_SHIFT_ID + 9, HD_OFF_ID + 60,
+                                  HD_ON_ID + 60,      HD_SHIFT_ID,   HD_OFF_ID + 60,  HD_ON_ID + 40,
+                                  HD_SHIFT_ID + 4,    HD_OFF_ID + 40};
+    hd_midi m = performed(ids, COUNT_OF(ids));
+    hd_ids back = {0};
+    assert_int_equal(m.count, 3);
+    assert_int_equal(hd_performance_tokens(&back, &m, "x", NULL), HD_OK);
+    assert_int_equal(back.count, COUNT_OF(ids));
+    assert_memory_equal(back.at, ids, sizeof ids);
+    hd_ids_release(&back);
+    hd_midi_release(&m);
+}
+
 /* Any tokens give notes, and those notes give tokens that give the same notes. */
 static void any_tokens_are_a_performance(void **state)
 {
@@ -224,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vocabularies_are_known_by_their_words),
         cmocka_unit_test(performances_are_what_was_played),
+        cmocka_unit_test(releases_come_before_strikes),
         cmocka_unit_test(any_tokens_are_a_performance),
         cmocka_unit_test(chorales_are_four_tracks),
         cmocka_unit_test(variations_move_pitches_and_stretch_time),

@@ -115,17 +115,18 @@ static void long_pieces_are_judged_by_bars(void **state)
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_model_folder *l = small_of(b, 128, HD_GPT_SINUSOIDAL);
+    hd_model_folder *l = small_of(b, 144, HD_GPT_SINUSOIDAL);
     hd_stream_text text = stream_of_pieces();
     hd_fluency f;
     if (hd_language_judge(&f, &r, l, &text, &err)) fail_msg("%s", err.text);
     double expected =
         stepping(&r, l, text.ids + text.begin[0], 20) + stepping(&r, l, text.ids + text.begin[2], 68);
-    /* the long one: a window of 128, then the last 32 tokens after the bar before them */
-    expected += stepping(&r, l, text.ids + text.begin[1], 128);
+    /* the long one: a window of 144, then the last 16 tokens behind half a window and what its bar has before
+     */
+    expected += stepping(&r, l, text.ids + text.begin[1], 144);
     hd_lm_batch batch;
     hd_run_begin(&r, HD_INFERENCE);
-    hd_windows_send(&r, &batch, hd_model_folder_lm(l), &text, &(hd_window){text.begin[1] + 64, 96, 64}, NULL,
+    hd_windows_send(&r, &batch, hd_model_folder_lm(l), &text, &(hd_window){text.begin[1] + 64, 96, 80}, NULL,
                     1);
     expected += hd_loss_total(&r, hd_model_folder_lm(l)->type->lm.loss(&r, hd_model_folder_lm(l), &batch,
                                                                        NULL, &(hd_loss_opt){.coef = 1}));
@@ -204,6 +205,28 @@ static void windows_are_bars_of_varied_pieces(void **state)
     hd_stream_text_release(&text);
 }
 
+static void computed_positions_are_there(void **state)
+{
+    (void)state;
+    hd_backend *b = backend_of("cpu", 1);
+    for (hd_gpt_position k = HD_GPT_SINUSOIDAL; k < HD_GPT_POSITIONS; k++) {
+        hd_model_folder *l = small_of(b, 64, k);
+        const hd_gpt *g = hd_model_folder_lm(l)->model;
+        const hd_real *row = g->front.position->t.data;
+        const size_t wide = 16;
+        double bar = 0, next = 0; /* how far a row is from that of the next bar, and from the next row */
+        for (size_t i = 0; i < 100 * wide; i++) {
+            bar += fabs((double)(row[i] - row[i + 64 * wide]));
+            next += fabs((double)(row[i] - row[i + wide]));
+        }
+        assert_int_equal(g->front.position->t.shape[0], 512);
+        assert_true(next > 10);
+        assert_true(k == HD_GPT_PERIODIC ? bar < 1e-3 : bar > 10);
+        folder_free(l);
+    }
+    hd_backend_free(b);
+}
+
 static void forced_tokens_are_taken_and_none_ends(void **state)
 {
     (void)state;
@@ -254,6 +277,7 @@ int main(void)
         cmocka_unit_test(long_pieces_are_judged_by_bars),
         cmocka_unit_test(what_is_skipped_is_seen),
         cmocka_unit_test(windows_are_bars_of_varied_pieces),
+        cmocka_unit_test(computed_positions_are_there),
         cmocka_unit_test(forced_tokens_are_taken_and_none_ends),
         cmocka_unit_test(a_model_may_see_more_than_it_learned_with),
     };
