@@ -17,6 +17,7 @@ list(FILTER heed_sources EXCLUDE REGEX "/data/image/codec_(${heed_without_png}pn
 list(FILTER heed_sources EXCLUDE REGEX "/data/sound/codec_${heed_without_sndfile}sndfile\\.c$")
 # Resizing must agree with Pillow to the bit, which is built without fused multiply-add; and its loops are worth the optimizer's time.
 set_source_files_properties(src/data/image/resize.c PROPERTIES COMPILE_OPTIONS "-O3;-ffp-contract=off")
+set_source_files_properties(src/data/image/augment/color.c src/data/image/augment/warp.c PROPERTIES COMPILE_OPTIONS -O3)
 # The transform of sounds and their resampling are loops over vectors.
 set_source_files_properties(src/data/sound/spectrum.c src/data/sound/resample.c PROPERTIES COMPILE_OPTIONS -O3)
 list(FILTER heed_sources EXCLUDE REGEX "/cpu/ranks_${heed_without_mpi}mpi\\.c$")

@@ -184,6 +184,35 @@ static void each_option_changes_pictures_by_its_key_alone(void **state)
     }
 }
 
+/* ... the part cut out before. */
+static void a_part_that_is_cut_out_before_gives_the_same(void **state)
+{
+    (void)state;
+    const hd_image_prepare p = {
+        .channels = 3, .resize = true, .height = 20, .width = 30, .filter = HD_FILTER_BILINEAR, .rescale = 1};
+    const hd_augment a = {.flip = true, .crop = 0.1f, .color = 0.3f, .random_ops = 2, .magnitude = 9};
+    hd_image in = {0};
+    hd_err err = {0};
+    assert_int_equal(hd_image_make(&in, 61, 47, 3, "x", &err), HD_OK);
+    for (size_t i = 0; i < hd_image_bytes(&in); i++) in.pixel[i] = (uint8_t)(i * 37 + i * i % 101);
+    assert_true(hd_augment_cuts(&a) && !hd_augment_cuts(NULL) &&
+                !hd_augment_cuts(&(hd_augment){.flip = true}) &&
+                !hd_augment_cuts(&(hd_augment){.crop = 0.5f, .turns = true}));
+    for (uint64_t key = 0; key < 200; key++) {
+        hd_image whole, part, cut;
+        assert_int_equal(hd_augmented(&whole, &in, NULL, NULL, &a, &p, key, &err), HD_OK);
+        hd_image_part r = hd_augment_part(&a, &p, key, in.width, in.height);
+        assert_int_equal(hd_image_crop(&cut, &in, r.x, r.y, r.width, r.height, &err), HD_OK);
+        assert_int_equal(hd_augmented_part(&part, &cut, &a, &p, key, &err), HD_OK);
+        assert_int_equal(hd_image_bytes(&whole), hd_image_bytes(&part));
+        assert_memory_equal(whole.pixel, part.pixel, hd_image_bytes(&whole));
+        hd_image_release(&whole);
+        hd_image_release(&part);
+        hd_image_release(&cut);
+    }
+    hd_image_release(&in);
+}
+
 static void one_pixel_is_enough(void **state)
 {
     (void)state;
@@ -504,6 +533,7 @@ int main(void)
         cmocka_unit_test(color_equals_pillow),
         cmocka_unit_test(hue_turns_colors_and_keeps_grey),
         cmocka_unit_test(each_option_changes_pictures_by_its_key_alone),
+        cmocka_unit_test(a_part_that_is_cut_out_before_gives_the_same),
         cmocka_unit_test(one_pixel_is_enough),
         cmocka_unit_test(each_random_op_changes_pictures),
         cmocka_unit_test(boxes_move_with_their_pixels),

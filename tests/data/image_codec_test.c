@@ -6,6 +6,11 @@
 
 #include <zlib.h>
 
+#if HEED_JPEG
+#include <jpeglib.h>
+#endif
+
+#include "base/rng.h"
 #include "data/image/image.h"
 
 static bool can_read(const sample *s)
@@ -278,12 +283,106 @@ static void a_jpeg_is_decoded_smaller_where_asked(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_err err = {0};
         hd_image im;
-        if (hd_image_decode_scaled(&im, bytes, size, cases[i].side, "x", &err)) fail_msg("%s", err.text);
+        if (hd_image_decode_scaled(&im, bytes, size, cases[i].side, NULL, "x", &err))
+            fail_msg("%s", err.text);
         assert_int_equal(im.width, cases[i].width);
         assert_int_equal(im.height, cases[i].height);
         hd_image_release(&im);
     }
     free(bytes);
+}
+
+static hd_image_part wanted;
+
+static hd_image_part want(const void *context, int width, int height)
+{
+    (void)context;
+    assert_true(wanted.x + wanted.width <= width && wanted.y + wanted.height <= height);
+    return wanted;
+}
+
+/* Parts of the picture in these bytes are those of all of it. */
+static void check_parts(const uint8_t *bytes, size_t size, int side, const char *name)
+{
+    hd_err err = {0};
+    hd_image all, part, cut;
+    hd_rng rng = hd_rng_make(3, 0);
+    if (hd_image_decode_scaled(&all, bytes, size, side, NULL, name, &err)) fail_msg("%s", err.text);
+    for (int i = 0; i < 60; i++) {
+        wanted.width = 1 + (int)hd_rng_below(&rng, (uint32_t)all.width);
+        wanted.height = 1 + (int)hd_rng_below(&rng, (uint32_t)all.height);
+        wanted.x = (int)hd_rng_below(&rng, (uint32_t)(all.width - wanted.width + 1));
+        wanted.y = (int)hd_rng_below(&rng, (uint32_t)(all.height - wanted.height + 1));
+        if (hd_image_decode_scaled(&part, bytes, size, side, &(hd_image_ask){want, NULL}, name, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(hd_image_crop(&cut, &all, wanted.x, wanted.y, wanted.width, wanted.height, &err),
+                         HD_OK);
+        assert_true(part.width == cut.width && part.height == cut.height && part.channels == cut.channels);
+        if (memcmp(part.pixel, cut.pixel, hd_image_bytes(&cut)))
+            fail_msg("%s: %d x %d at %d, %d differs", name, wanted.width, wanted.height, wanted.x, wanted.y);
+        hd_image_release(&part);
+        hd_image_release(&cut);
+    }
+    hd_image_release(&all);
+}
+
+#if HEED_JPEG
+/* A picture of many blocks, whose colors have one sample for `across` pixels of a row. */
+static uint8_t *large_jpeg(int channels, int across, bool progressive, size_t *size)
+{
+    enum { WIDTH = 203, HEIGHT = 77 };
+    struct jpeg_compress_struct j;
+    struct jpeg_error_mgr error;
+    unsigned char *bytes = NULL;
+    unsigned long count = 0;
+    uint8_t row[WIDTH * 4];
+    JSAMPROW at_row = row;
+    hd_rng rng = hd_rng_make(9, 0);
+    j.err = jpeg_std_error(&error);
+    jpeg_create_compress(&j);
+    jpeg_mem_dest(&j, &bytes, &count);
+    j.image_width = WIDTH, j.image_height = HEIGHT, j.input_components = channels;
+    j.in_color_space = channels == 1 ? JCS_GRAYSCALE : channels == 3 ? JCS_RGB : JCS_CMYK;
+    jpeg_set_defaults(&j);
+    j.comp_info[0].h_samp_factor = across;
+    if (progressive) jpeg_simple_progression(&j);
+    jpeg_start_compress(&j, TRUE);
+    while (j.next_scanline < HEIGHT) {
+        for (size_t i = 0; i < sizeof row; i++) row[i] = (uint8_t)(i + hd_rng_below(&rng, 160));
+        jpeg_write_scanlines(&j, &at_row, 1);
+    }
+    jpeg_finish_compress(&j);
+    jpeg_destroy_compress(&j);
+    *size = count;
+    return bytes;
+}
+#endif
+
+static void a_part_is_what_all_of_it_has_there(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(samples); i++) {
+        size_t size;
+        uint8_t *bytes = sample_bytes(&samples[i], &size);
+        if (can_read(&samples[i])) check_parts(bytes, size, 0, samples[i].name);
+        free(bytes);
+    }
+#if HEED_JPEG
+    static const struct {
+        int channels, across;
+        bool progressive;
+    } kinds[] = {{1, 1, false}, {3, 1, false}, {3, 2, false}, {3, 4, false}, {3, 2, true}, {4, 1, false}};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        for (int side = 0; side <= 40; side += 20) {
+            size_t size;
+            uint8_t *bytes = large_jpeg(kinds[i].channels, kinds[i].across, kinds[i].progressive, &size);
+            char name[64];
+            snprintf(name, sizeof name, "%d channels, %d across%s, side %d", kinds[i].channels,
+                     kinds[i].across, kinds[i].progressive ? ", progressive" : "", side);
+            check_parts(bytes, size, side, name);
+            free(bytes);
+        }
+#endif
 }
 
 static void every_failing_allocation_is_reported(void **state)
@@ -337,6 +436,7 @@ int main(void)
         cmocka_unit_test(what_is_no_file_is_named),
         cmocka_unit_test(a_picture_written_is_read_again),
         cmocka_unit_test(a_jpeg_is_decoded_smaller_where_asked),
+        cmocka_unit_test(a_part_is_what_all_of_it_has_there),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return outcome(cmocka_run_group_tests(tests, scratch_make, scratch_remove));

@@ -17,7 +17,7 @@ static void read_picture(const uint8_t *bytes, size_t size, size_t fail_at, int 
     hd_image im, header;
     size_t blocks = hd_mem_now().blocks;
     hd_mem_fail_at(fail_at);
-    hd_status s = side ? hd_image_decode_scaled(&im, bytes, size, side, "fuzz", &err)
+    hd_status s = side ? hd_image_decode_scaled(&im, bytes, size, side, NULL, "fuzz", &err)
                        : hd_image_decode(&im, bytes, size, "fuzz", &err);
     hd_mem_fail_at(0);
     MUST(!im.pixel == (s != HD_OK));

@@ -178,6 +178,35 @@ hd_status hd_augmented(hd_image *out, const hd_image *in, hd_box *box, size_t *b
     return HD_OK;
 }
 
+bool hd_augment_cuts(const hd_augment *a)
+{
+    return a && a->crop > 0 && a->crop < 1 && !a->turns;
+}
+
+hd_image_part hd_augment_part(const hd_augment *a, const hd_image_prepare *p, uint64_t key, int width,
+                              int height)
+{
+    hd_rng rng = hd_rng_make(key, PART);
+    int to_width = 1, to_height = 1;
+    hd_image_prepared_size(&to_height, &to_width, p, height, width, NULL);
+    return hd_part_draw(width, height, (hd_boxes){0}, a, (double)to_width / to_height, &rng);
+}
+
+hd_status hd_augmented_part(hd_image *out, const hd_image *part, const hd_augment *a,
+                            const hd_image_prepare *p, uint64_t key, hd_err *err)
+{
+    hd_boxes none = {0};
+    int width, height;
+    hd_status s = hd_image_prepared_size(&height, &width, p, part->height, part->width, err);
+    if (!s)
+        s = hd_part_resized(out, part, none, (hd_image_part){0, 0, part->width, part->height}, width, height,
+                            p, err);
+    if (s) return s;
+    s = change(out, &none, a, key, err);
+    if (s) hd_image_release(out);
+    return s;
+}
+
 void hd_augment_mix(hd_image *a, hd_image *b, const hd_augment *opt, uint64_t key, float *share)
 {
     hd_rng rng = hd_rng_make(key, MIX);

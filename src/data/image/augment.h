@@ -34,6 +34,15 @@ hd_status hd_augment_check(const hd_augment *a, hd_err *err);
 hd_status hd_augmented(hd_image *out, const hd_image *in, hd_box *box, size_t *boxes, const hd_augment *a,
                        const hd_image_prepare *p, uint64_t key, hd_err *err);
 
+/* Whether it begins with a part of the picture that its size alone decides (of one without boxes): what lies
+   outside need not be there. Then hd_augmented is hd_augmented_part of that part. For models that read all
+   pictures at one size. */
+bool hd_augment_cuts(const hd_augment *a);
+hd_image_part hd_augment_part(const hd_augment *a, const hd_image_prepare *p, uint64_t key, int width,
+                              int height);
+hd_status hd_augmented_part(hd_image *out, const hd_image *part, const hd_augment *a,
+                            const hd_image_prepare *p, uint64_t key, hd_err *err);
+
 /* Mixes two pictures of the same size, each into the other: *share is what is left of each. Different sizes
    and options without it: nothing is mixed, *share is 1. */
 void hd_augment_mix(hd_image *a, hd_image *b, const hd_augment *opt, uint64_t key, float *share);

@@ -5,23 +5,24 @@
 
 #include "data/image/image.h"
 
-/*     name, first bytes, last bytes, name in messages */
-#define HD_CODEC_LIST(X)                                       \
-    X(png, "\x89PNG\r\n\x1a\n", "IEND\xae\x42\x60\x82", "PNG") \
-    X(jpeg, "\xff\xd8\xff", "\xff\xd9", "JPEG")
+/*     name, first bytes, last bytes, name in messages, whether it decodes parts (hd_codec_job.ask) */
+#define HD_CODEC_LIST(X)                                              \
+    X(png, "\x89PNG\r\n\x1a\n", "IEND\xae\x42\x60\x82", "PNG", false) \
+    X(jpeg, "\xff\xd8\xff", "\xff\xd9", "JPEG", true)
 
 typedef struct hd_codec_job {
     const uint8_t *bytes;
     size_t size;
-    const char *name; /* of the file */
-    bool header;      /* width, height and channels alone */
-    int side;         /* scale down, to no less than this on the shorter side; 0: never */
+    const char *name;        /* of the file */
+    bool header;             /* width, height and channels alone */
+    int side;                /* scale down, to no less than this on the shorter side; 0: never */
+    const hd_image_ask *ask; /* which part; NULL: all */
 } hd_codec_job;
 
 /* Fills out; after a failure out->pixel may be allocated, the caller releases it. */
 typedef hd_status hd_codec_decode(hd_image *out, const hd_codec_job *job, hd_err *err);
 
-#define X(name, magic, end, title) hd_codec_decode hd_codec_decode_##name;
+#define X(name, magic, end, title, parts) hd_codec_decode hd_codec_decode_##name;
 HD_CODEC_LIST(X)
 #undef X
 

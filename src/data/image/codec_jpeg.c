@@ -21,7 +21,7 @@ typedef struct jpeg_work {
     jmp_buf back;
     const hd_codec_job *job;
     hd_image *out;
-    uint8_t *line; /* of CMYK, four bytes a pixel */
+    uint8_t *line; /* of CMYK, or longer than those of the picture */
     hd_status status;
     hd_err *err;
 } jpeg_work;
@@ -131,26 +131,59 @@ static void rgb_of_cmyk(uint8_t *to, const uint8_t *from, size_t pixels)
     }
 }
 
+/* Where lines of the part begin and how long they are: a block more on both sides, whose colors reach into
+   the part. Without libjpeg-turbo lines are whole. */
+static void cut_lines(j_decompress_ptr j, const hd_image_part *p, JDIMENSION *first, JDIMENSION *width)
+{
+    *first = 0, *width = j->output_width;
+#ifdef LIBJPEG_TURBO_VERSION_NUMBER
+    const int margin = DCTSIZE * j->max_h_samp_factor, end = p->x + p->width + margin;
+    if ((JDIMENSION)p->width < j->output_width && j->max_h_samp_factor <= 2) {
+        JDIMENSION to = end < (int)j->output_width ? (JDIMENSION)end : j->output_width;
+        *first = p->x > margin ? (JDIMENSION)(p->x - margin) : 0, *width = to - *first;
+        jpeg_crop_scanline(j, first, width);
+    }
+    if (p->y) jpeg_skip_scanlines(j, (JDIMENSION)p->y);
+#else
+    (void)p;
+#endif
+}
+
+static hd_image_part part_of(const jpeg_work *w)
+{
+    const hd_image_ask *ask = w->job->ask;
+    const int width = (int)w->jpeg.output_width, height = (int)w->jpeg.output_height;
+    return ask ? ask->part(ask->context, width, height) : (hd_image_part){0, 0, width, height};
+}
+
 static void read_rows(jpeg_work *w)
 {
     j_decompress_ptr j = &w->jpeg;
+    JDIMENSION first, width;
     choose_scale(w);
     jpeg_start_decompress(j);
     hd_image *im = w->out;
-    size_t width = j->output_width;
-    w->status = hd_image_make(im, (int)width, (int)j->output_height, im->channels, w->job->name, w->err);
-    if (!w->status && j->out_color_space == JCS_CMYK) {
-        w->line = hd_mem_new(4 * width);
-        if (!w->line) w->status = hd_err_nomem(w->err, 4 * width);
-    }
+    const hd_image_part p = part_of(w);
+    const size_t row = (size_t)p.width * (size_t)im->channels;
+    w->status = hd_image_make(im, p.width, p.height, im->channels, w->job->name, w->err);
     if (w->status) return;
-    while (j->output_scanline < j->output_height) {
-        uint8_t *row = im->pixel + j->output_scanline * width * (size_t)im->channels;
-        JSAMPROW to = w->line ? w->line : row;
-        jpeg_read_scanlines(j, &to, 1);
-        if (w->line) rgb_of_cmyk(row, w->line, width);
+    cut_lines(j, &p, &first, &width);
+    const bool cmyk = j->out_color_space == JCS_CMYK, whole = width == (JDIMENSION)p.width && !cmyk;
+    const size_t bytes = (size_t)width * (size_t)j->output_components;
+    if (!whole) w->line = hd_mem_new(bytes);
+    if (!whole && !w->line) w->status = hd_err_nomem(w->err, bytes);
+    while (!w->status && j->output_scanline < (JDIMENSION)(p.y + p.height)) {
+        const int y = (int)j->output_scanline - p.y;
+        uint8_t *to = im->pixel + (y < 0 ? 0 : (size_t)y) * row;
+        const uint8_t *from = whole ? NULL : w->line + ((size_t)p.x - first) * (size_t)j->output_components;
+        jpeg_read_scanlines(j, whole ? &to : &w->line, 1);
+        if (y < 0 || whole) continue;
+        if (cmyk)
+            rgb_of_cmyk(to, from, (size_t)p.width);
+        else
+            memcpy(to, from, row);
     }
-    jpeg_finish_decompress(j);
+    if (!w->status && j->output_scanline == j->output_height) jpeg_finish_decompress(j);
 }
 
 static void read_all(jpeg_work *w)

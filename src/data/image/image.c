@@ -45,11 +45,12 @@ typedef struct format {
     size_t at, size; /* of the magic */
     const char *end; /* the last bytes; NULL: not known */
     size_t end_size;
+    bool parts; /* it decodes them */
 } format;
 
-#define X(name, magic, end, title) \
-    {hd_codec_decode_##name, title, magic, 0, sizeof magic - 1, end, sizeof end - 1},
-#define FOREIGN(title, magic, at) {NULL, title, magic, at, sizeof magic - 1, NULL, 0},
+#define X(name, magic, end, title, parts) \
+    {hd_codec_decode_##name, title, magic, 0, sizeof magic - 1, end, sizeof end - 1, parts},
+#define FOREIGN(title, magic, at) {NULL, title, magic, at, sizeof magic - 1, NULL, 0, false},
 static const format formats[] = {
     HD_CODEC_LIST(X) FOREIGN("GIF", "GIF8", 0) FOREIGN("BMP", "BM", 0) FOREIGN("WebP", "WEBP", 8)
         FOREIGN("TIFF", "II*\0", 0) FOREIGN("TIFF", "MM\0*", 0) FOREIGN("HEIF or AVIF", "ftyp", 4)
@@ -80,6 +81,17 @@ static void describe(char to[48], const uint8_t *bytes, size_t size)
                  size > 1 ? (unsigned)bytes[1] : 0u);
 }
 
+/* Of a picture that was decoded whole. */
+static hd_status cut(hd_image *im, const hd_image_ask *ask, hd_err *err)
+{
+    const hd_image_part p = ask->part(ask->context, im->width, im->height);
+    hd_image whole = *im;
+    *im = (hd_image){0};
+    hd_status s = hd_image_crop(im, &whole, p.x, p.y, p.width, p.height, err);
+    hd_image_release(&whole);
+    return s;
+}
+
 static hd_status decode(hd_image *out, const hd_codec_job *job, hd_err *err)
 {
     char what[48];
@@ -93,6 +105,7 @@ static hd_status decode(hd_image *out, const hd_codec_job *job, hd_err *err)
         return hd_err_set(err, HD_EFORMAT, "%s: is a %s picture, which heed does not read: convert it to PNG",
                           job->name, f->name);
     hd_status s = f->decode(out, job, err);
+    if (!s && job->ask && !f->parts) s = cut(out, job->ask, err);
     if (s) hd_image_release(out);
     return s;
 }
@@ -102,10 +115,11 @@ hd_status hd_image_decode(hd_image *out, const uint8_t *bytes, size_t size, cons
     return decode(out, &(hd_codec_job){.bytes = bytes, .size = size, .name = name}, err);
 }
 
-hd_status hd_image_decode_scaled(hd_image *out, const uint8_t *bytes, size_t size, int side, const char *name,
-                                 hd_err *err)
+hd_status hd_image_decode_scaled(hd_image *out, const uint8_t *bytes, size_t size, int side,
+                                 const hd_image_ask *ask, const char *name, hd_err *err)
 {
-    return decode(out, &(hd_codec_job){.bytes = bytes, .size = size, .name = name, .side = side}, err);
+    return decode(out, &(hd_codec_job){.bytes = bytes, .size = size, .name = name, .side = side, .ask = ask},
+                  err);
 }
 
 hd_status hd_image_header(hd_image *out, const uint8_t *bytes, size_t size, const char *name, hd_err *err)

@@ -28,6 +28,17 @@ static inline size_t hd_image_bytes(const hd_image *im)
     return (size_t)im->width * (size_t)im->height * (size_t)im->channels;
 }
 
+/* A rectangle of a picture. */
+typedef struct hd_image_part {
+    int x, y, width, height;
+} hd_image_part;
+
+/* Says which part of a picture of this size is wanted; it lies within the picture. */
+typedef struct hd_image_ask {
+    hd_image_part (*part)(const void *context, int width, int height);
+    const void *context;
+} hd_image_ask;
+
 /* Whether a picture may have this size; `name` is for the message. HD_ELIMIT, or HD_EFORMAT without a pixel.
  */
 hd_status hd_image_check(int64_t width, int64_t height, const char *name, hd_err *err);
@@ -42,9 +53,10 @@ hd_status hd_image_decode(hd_image *out, const uint8_t *bytes, size_t size, cons
 hd_status hd_image_read(hd_image *out, const char *path, hd_err *err);
 
 /* The same at 1/2, 1/4 or 1/8 of the size where the result still has at least `side` pixels on its shorter
-   side, if the format can (JPEG): much faster, and not the bits of decoding and resizing. For training. */
-hd_status hd_image_decode_scaled(hd_image *out, const uint8_t *bytes, size_t size, int side, const char *name,
-                                 hd_err *err);
+   side, if the format can (JPEG): much faster, and not the bits of decoding and resizing. For training.
+   side 0: the whole size. ask: a part alone, as cut out of all of it; NULL: all of it. */
+hd_status hd_image_decode_scaled(hd_image *out, const uint8_t *bytes, size_t size, int side,
+                                 const hd_image_ask *ask, const char *name, hd_err *err);
 
 /* Width, height and channels as decoding would give them, from the header alone; pixel stays NULL. */
 hd_status hd_image_header(hd_image *out, const uint8_t *bytes, size_t size, const char *name, hd_err *err);

@@ -14,7 +14,24 @@ struct hd_kept {
     hd_image *picture;   /* [count] */
     atomic_uchar *state; /* [count] */
     atomic_size_t room;  /* bytes left */
+    size_t most;         /* those before it will fit */
 };
+
+/* About the bytes that it has when it is decoded. */
+static size_t bytes_of(const hd_image_set *set, size_t i, int side)
+{
+    const int32_t *size = set->size + 2 * i, shorter = size[0] < size[1] ? size[0] : size[1];
+    size_t less = 1;
+    while (side && less < 8 && shorter / (2 * (int32_t)less) >= side) less *= 2;
+    return ((size_t)size[0] / less + 1) * ((size_t)size[1] / less + 1) * (size_t)set->channels;
+}
+
+static size_t fitting(const hd_image_set *set, int side, size_t room)
+{
+    size_t i = 0, bytes = 0;
+    while (i < set->count && (bytes += bytes_of(set, i, side)) <= room) i++;
+    return i;
+}
 
 hd_status hd_kept_new(hd_kept **out, const hd_image_set *set, int side, size_t room, hd_err *err)
 {
@@ -22,6 +39,7 @@ hd_status hd_kept_new(hd_kept **out, const hd_image_set *set, int side, size_t r
     if (!k) return hd_err_nomem(err, sizeof *k);
     k->set = set;
     k->side = side;
+    k->most = fitting(set, side, room);
     atomic_init(&k->room, room);
     k->picture = hd_mem_array(set->count, sizeof *k->picture);
     k->state = hd_mem_array(set->count, sizeof *k->state);
@@ -65,15 +83,16 @@ static bool keep(hd_kept *k, size_t i, const hd_image *im)
     return true;
 }
 
-hd_status hd_kept_picture(hd_kept *k, size_t i, hd_image *out, bool *own, hd_err *err)
+hd_status hd_kept_picture(hd_kept *k, size_t i, const hd_image_ask *ask, hd_image *out, bool *own, bool *cut,
+                          hd_err *err)
 {
-    *own = false;
+    *own = *cut = ask && i >= k->most;
+    if (*cut) return hd_image_set_picture_scaled(k->set, i, k->side, ask, out, err);
     if (atomic_load_explicit(&k->state[i], memory_order_acquire) == READY) {
         *out = k->picture[i];
         return HD_OK;
     }
-    hd_status s = k->side ? hd_image_set_picture_scaled(k->set, i, k->side, out, err)
-                          : hd_image_set_picture(k->set, i, out, err);
+    hd_status s = hd_image_set_picture_scaled(k->set, i, k->side, NULL, out, err);
     if (!s) *own = !keep(k, i, out);
     return s;
 }

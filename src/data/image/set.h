@@ -71,8 +71,9 @@ hd_status hd_image_set_captions(hd_image_set *out, const char *path, const char 
 /* Decodes it. Threads may do so at the same time. */
 hd_status hd_image_set_picture(const hd_image_set *s, size_t i, hd_image *out, hd_err *err);
 /* The same at 1/2, 1/4 or 1/8 of the size where that leaves `side` pixels (hd_image_decode_scaled): boxes are
-   those of the whole picture. */
-hd_status hd_image_set_picture_scaled(const hd_image_set *s, size_t i, int side, hd_image *out, hd_err *err);
+   those of the whole picture. ask: which part of it; NULL: all. */
+hd_status hd_image_set_picture_scaled(const hd_image_set *s, size_t i, int side, const hd_image_ask *ask,
+                                      hd_image *out, hd_err *err);
 
 static inline const char *hd_image_set_name(const hd_image_set *s, size_t i)
 {

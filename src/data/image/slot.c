@@ -72,20 +72,36 @@ static hd_status copy_boxes(hd_image_slot *s, const hd_image_set *set, size_t i,
     return HD_OK;
 }
 
+/* The part of a picture that augmentation begins with. */
+typedef struct beginning {
+    const hd_image_loader_opt *opt;
+    uint64_t key;
+} beginning;
+
+static hd_image_part part_of(const void *context, int width, int height)
+{
+    const beginning *b = context;
+    return hd_augment_part(b->opt->augment, b->opt->prepare, b->key, width, height);
+}
+
 static hd_status make_item(hd_image_slot *s, const hd_image_maker *m, uint64_t epoch, size_t i, hd_err *err)
 {
     hd_image picture, made = {0};
-    bool own;
+    bool own, cut;
     const uint64_t key = hd_rng_row_key(m->opt.seed, (uint32_t)epoch, KEY_ITEM, s->which[i], 0);
+    const hd_image_ask ask = {part_of, &(beginning){&m->opt, key}};
+    const bool parts = m->stride && !m->opt.set->box && hd_augment_cuts(m->opt.augment);
     s->other[i] = -1, s->share[i] = 1;
     hd_image_release(&s->image[i]);
     hd_status st = copy_boxes(s, m->opt.set, i, err);
-    if (!st) st = hd_kept_picture(m->kept, s->which[i], &picture, &own, err);
+    if (!st) st = hd_kept_picture(m->kept, s->which[i], parts ? &ask : NULL, &picture, &own, &cut, err);
     if (st) return st;
     const int32_t *size = m->opt.set->size + 2 * (size_t)s->which[i]; /* boxes are of the picture as it is */
     hd_boxes_move((hd_boxes){s->box[i], s->boxes[i]}, (double)picture.width / size[1],
                   (double)picture.height / size[0], 0, 0);
-    st = hd_augmented(&made, &picture, s->box[i], &s->boxes[i], m->opt.augment, m->opt.prepare, key, err);
+    st = cut ? hd_augmented_part(&made, &picture, m->opt.augment, m->opt.prepare, key, err)
+             : hd_augmented(&made, &picture, s->box[i], &s->boxes[i], m->opt.augment, m->opt.prepare, key,
+                            err);
     if (own) hd_image_release(&picture);
     if (!st) s->image[i] = made;
     return st;

@@ -79,30 +79,31 @@ void hd_color_saturation(hd_image *im, float factor)
     }
 }
 
-/* The middle of 3 x 3 counts five times; pixels of the edge stay as they are. */
-static uint8_t smoothed(const hd_image *im, int x, int y, int c)
+/* The middle of 3 x 3 counts five times. */
+static inline uint8_t smoothed(const uint8_t *p, size_t step, size_t row)
 {
-    const size_t step = (size_t)im->channels, row = step * (size_t)im->width;
-    const uint8_t *p = im->pixel + (size_t)y * row + (size_t)x * step + (size_t)c;
-    if (!x || !y || x == im->width - 1 || y == im->height - 1) return *p;
     const float one = 1.0f / 13, five = 5.0f / 13;
+    const uint8_t *below = p + row, *above = p - row;
     float sum = 0.5f;
-    for (int r = 1; r >= -1; r--) {
-        const uint8_t *q = r < 0 ? p - row : p + (size_t)r * row;
-        sum += (float)q[-(ptrdiff_t)step] * one + (float)*q * (r ? one : five) + (float)q[step] * one;
-    }
+    sum += (float)*(below - step) * one + (float)*below * one + (float)below[step] * one;
+    sum += (float)*(p - step) * one + (float)*p * five + (float)p[step] * one;
+    sum += (float)*(above - step) * one + (float)*above * one + (float)above[step] * one;
     return sum >= 255 ? 255 : (uint8_t)sum;
 }
 
+/* Pixels of the edge stay as they are. */
 hd_status hd_color_sharpness(hd_image *im, float factor, hd_err *err)
 {
-    const size_t bytes = pixels_of(im) * (size_t)im->channels;
-    uint8_t *to = hd_mem_new(bytes), *p = to;
+    const size_t step = (size_t)im->channels, row = step * (size_t)im->width, bytes = pixels_of(im) * step;
+    uint8_t *to = hd_mem_new(bytes);
     if (!to) return hd_err_nomem(err, bytes);
-    const uint8_t *from = im->pixel;
-    for (int y = 0; y < im->height; y++)
-        for (int x = 0; x < im->width; x++)
-            for (int c = 0; c < im->channels; c++) *p++ = blend(smoothed(im, x, y, c), *from++, factor);
+    memcpy(to, im->pixel, bytes);
+    for (int y = 1; y < im->height - 1; y++) {
+        const uint8_t *from = im->pixel + (size_t)y * row;
+        uint8_t *out = to + (size_t)y * row;
+        for (size_t i = step; i + step < row; i++)
+            out[i] = blend(smoothed(from + i, step, row), from[i], factor);
+    }
     hd_mem_free(im->pixel);
     im->pixel = to;
     return HD_OK;

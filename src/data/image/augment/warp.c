@@ -120,24 +120,41 @@ hd_affine hd_affine_about(const hd_image *im, double angle, double shear_x, doub
 enum { BITS = 16, FRACTION = 8, ONE = 1 << FRACTION };
 
 /* One pixel at (x, y), in fixed point, of which the upper left of the four around it is (x >> BITS, ...). */
-static inline void sample(uint8_t *to, const hd_image *im, int64_t x, int64_t y)
+static inline void sample(uint8_t *to, const hd_image *im, int64_t x, int64_t y, int channels)
 {
     const int64_t left = x >> BITS, top = y >> BITS, w = im->width, h = im->height;
-    const int channels = im->channels;
-    if (left < -1 || top < -1 || left >= w || top >= h) {
+    const int fx = (int)(x >> (BITS - FRACTION)) & (ONE - 1), fy = (int)(y >> (BITS - FRACTION)) & (ONE - 1);
+    const int weight[4] = {(ONE - fx) * (ONE - fy), fx * (ONE - fy), (ONE - fx) * fy, fx * fy};
+    int sum[3] = {1 << (2 * FRACTION - 1), 1 << (2 * FRACTION - 1), 1 << (2 * FRACTION - 1)};
+    if (left >= 0 && top >= 0 && left + 1 < w && top + 1 < h) {
+        const uint8_t *p = im->pixel + (size_t)((top * w + left) * channels), *q = p + w * channels;
+        for (int c = 0; c < channels; c++)
+            sum[c] += weight[0] * p[c] + weight[1] * p[c + channels] + weight[2] * q[c] +
+                      weight[3] * q[c + channels];
+    } else if (left < -1 || top < -1 || left >= w || top >= h) {
         memset(to, 0, (size_t)channels);
         return;
-    }
-    const int fx = (int)(x >> (BITS - FRACTION)) & (ONE - 1), fy = (int)(y >> (BITS - FRACTION)) & (ONE - 1);
-    int sum[3] = {1 << (2 * FRACTION - 1), 1 << (2 * FRACTION - 1), 1 << (2 * FRACTION - 1)};
-    for (int k = 0; k < 4; k++) {
-        const int64_t px = left + (k & 1), py = top + (k >> 1);
-        if (px < 0 || py < 0 || px >= w || py >= h) continue;
-        const int weight = (k & 1 ? fx : ONE - fx) * (k >> 1 ? fy : ONE - fy);
-        const uint8_t *p = im->pixel + (size_t)((py * w + px) * channels);
-        for (int c = 0; c < channels; c++) sum[c] += weight * p[c];
-    }
+    } else
+        for (int k = 0; k < 4; k++) {
+            const int64_t px = left + (k & 1), py = top + (k >> 1);
+            if (px < 0 || py < 0 || px >= w || py >= h) continue;
+            const uint8_t *p = im->pixel + (size_t)((py * w + px) * channels);
+            for (int c = 0; c < channels; c++) sum[c] += weight[k] * p[c];
+        }
     for (int c = 0; c < channels; c++) to[c] = (uint8_t)(sum[c] >> (2 * FRACTION));
+}
+
+static inline __attribute__((always_inline)) void warp(uint8_t *to, const hd_image *im, const hd_affine *from,
+                                                       int channels)
+{
+    const double one = 1 << BITS;
+    const int64_t step_x = llround(from->xx * one), step_y = llround(from->yx * one);
+    for (int y = 0; y < im->height; y++) {
+        int64_t sx = llround((from->xx * 0.5 + from->xy * (y + 0.5) + from->dx - 0.5) * one);
+        int64_t sy = llround((from->yx * 0.5 + from->yy * (y + 0.5) + from->dy - 0.5) * one);
+        for (int x = 0; x < im->width; x++, to += channels, sx += step_x, sy += step_y)
+            sample(to, im, sx, sy, channels);
+    }
 }
 
 /* Where a box goes: the inverse of the map at its corners. */
@@ -158,16 +175,12 @@ static hd_box box_through(hd_box o, const hd_affine *from)
 hd_status hd_warp_affine(hd_image *im, hd_boxes b, const hd_affine *from, hd_err *err)
 {
     const size_t bytes = (size_t)im->width * (size_t)im->height * (size_t)im->channels;
-    uint8_t *to = hd_mem_new(bytes), *p = to;
+    uint8_t *to = hd_mem_new(bytes);
     if (!to) return hd_err_nomem(err, bytes);
-    const double one = 1 << BITS;
-    const int64_t step_x = llround(from->xx * one), step_y = llround(from->yx * one);
-    for (int y = 0; y < im->height; y++) {
-        int64_t sx = llround((from->xx * 0.5 + from->xy * (y + 0.5) + from->dx - 0.5) * one);
-        int64_t sy = llround((from->yx * 0.5 + from->yy * (y + 0.5) + from->dy - 0.5) * one);
-        for (int x = 0; x < im->width; x++, p += im->channels, sx += step_x, sy += step_y)
-            sample(p, im, sx, sy);
-    }
+    if (im->channels == 1)
+        warp(to, im, from, 1);
+    else
+        warp(to, im, from, 3);
     for (size_t i = 0; i < b.count; i++) b.box[i] = box_through(b.box[i], from);
     hd_mem_free(im->pixel);
     im->pixel = to;

@@ -22,33 +22,36 @@ void hd_image_set_release(hd_image_set *s)
     *s = (hd_image_set){0};
 }
 
-static hd_status copy_place(const hd_image_set *s, size_t i, hd_image *out, hd_err *err)
+static hd_status copy_place(const hd_image_set *s, size_t i, const hd_image_ask *ask, hd_image *out,
+                            hd_err *err)
 {
     const hd_image_block *b = s->block;
-    hd_status status = hd_image_make(out, b->width, b->height, b->channels, s->root, err);
-    size_t bytes = hd_image_bytes(out);
-    if (!status) memcpy(out->pixel, b->pixel + s->place[i] * bytes, bytes);
-    return status;
+    hd_image all = {.width = b->width, .height = b->height, .channels = b->channels};
+    hd_image_part p = {0, 0, b->width, b->height};
+    all.pixel = (uint8_t *)b->pixel + s->place[i] * hd_image_bytes(&all);
+    if (ask) p = ask->part(ask->context, b->width, b->height);
+    return hd_image_crop(out, &all, p.x, p.y, p.width, p.height, err);
 }
 
-hd_status hd_image_set_picture_scaled(const hd_image_set *s, size_t i, int side, hd_image *out, hd_err *err)
+hd_status hd_image_set_picture_scaled(const hd_image_set *s, size_t i, int side, const hd_image_ask *ask,
+                                      hd_image *out, hd_err *err)
 {
     char below[HD_PATH];
     uint8_t *bytes = NULL;
     size_t size = 0;
     const char *name = hd_image_set_name(s, i), *path = name[0] == '/' ? name : below;
-    if (s->block) return copy_place(s, i, out, err);
+    if (s->block) return copy_place(s, i, ask, out, err);
     *out = (hd_image){0};
     hd_status status = name[0] == '/' ? HD_OK : hd_path(below, s->root, name, err);
     if (!status) status = hd_file_read(&bytes, &size, path, HD_IMAGE_MOST_BYTES, err);
-    if (!status) status = hd_image_decode_scaled(out, bytes, size, side, path, err);
+    if (!status) status = hd_image_decode_scaled(out, bytes, size, side, ask, path, err);
     hd_mem_free(bytes);
     return status;
 }
 
 hd_status hd_image_set_picture(const hd_image_set *s, size_t i, hd_image *out, hd_err *err)
 {
-    return hd_image_set_picture_scaled(s, i, 0, out, err);
+    return hd_image_set_picture_scaled(s, i, 0, NULL, out, err);
 }
 
 /* FNV-1a */
