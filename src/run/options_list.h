@@ -63,6 +63,9 @@
     CHOICE("on-empty", 0, "WHAT", "skip", on_empty, empty_lines,
         "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
 
+    REAL("picture-memory", 0, "X", "0.25", picture_memory, 0, 1,
+        "share of the free memory for pictures that are decoded once; others are decoded in every epoch", DATA,
+        FOR(PICTURES), NEEDS(HD_HAS_PICTURES), REPORT)
     CHOICE("augment", 0, "HOW", "plain", augment, augmentations,
         "plain: only what the options below ask for; strong: also RandAugment of 2 operations and CutMix; auto: "
         "strong for color pictures that a run sees 50 times or more", AUGMENTS(LABELS))

@@ -32,6 +32,15 @@ hd_augment hd_train_augment(const hd_train_options *o)
                         .cutmix = (float)o->cutmix};
 }
 
+void hd_train_plan_kept(hd_plan *p, const hd_image_loader *l, const hd_image_set *set)
+{
+    const size_t kept = hd_image_loader_kept(l);
+    char a[32], b[32];
+    if (kept < set->count && !set->block)
+        hd_plan_add(p, "decoded again", "%s of %s pictures, in every epoch (--picture-memory)",
+                    hd_grouped(set->count - kept, a), hd_grouped(set->count, b));
+}
+
 /* -- how they are read -- */
 
 static int by_number(const void *a, const void *b)

@@ -2,12 +2,16 @@
 #ifndef HD_RUN_PICTURES_H
 #define HD_RUN_PICTURES_H
 
-#include "data/image/augment.h"
+#include "data/image/loader.h"
 #include "model/vision/image_encoder.h"
 #include "run/options.h"
+#include "run/task.h"
 
 /* How pictures change in training. */
 hd_augment hd_train_augment(const hd_train_options *o);
+
+/* What a plan says of pictures that --picture-memory does not hold. */
+void hd_train_plan_kept(hd_plan *p, const hd_image_loader *l, const hd_image_set *set);
 
 /* How a model that is new reads pictures of these data: --image-size and --channels or, where these are 0,
    the size that half of the pictures do not exceed, up to `most`, and gray if all are; mean and deviation of

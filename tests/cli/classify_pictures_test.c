@@ -157,6 +157,18 @@ static void several_processes_share_every_batch(void **state)
     must_run(command);
 }
 
+static void memory_for_pictures_changes_no_bit(void **state)
+{
+    (void)state;
+    must_run(TRAIN_OPTIONS FOLDER "--crop 0.5 --steps 12 --out kept && " TRAIN_OPTIONS FOLDER
+                                  "--crop 0.5 --steps 12 --picture-memory 0 --out again && "
+                                  "cmp kept/model.safetensors again/model.safetensors");
+    must_run("$HEED train --task classify --device cpu " FOLDER
+             "--dry-run > plan && ! grep -q '^decoded again' plan");
+    must_run("$HEED train --task classify --device cpu " FOLDER "--picture-memory 0 --dry-run > plan && "
+             "grep -q '^decoded again  *[0-9]* of [0-9]* pictures, in every epoch' plan");
+}
+
 /* --augment auto, in what a run plans. */
 static void photographs_that_are_seen_often_change_more(void **state)
 {
@@ -290,6 +302,7 @@ int main(void)
         cmocka_unit_test(data_come_in_three_forms),
         cmocka_unit_test(a_run_that_is_resumed_makes_the_same_bytes),
         cmocka_unit_test(several_processes_share_every_batch),
+        cmocka_unit_test(memory_for_pictures_changes_no_bit),
         cmocka_unit_test(photographs_that_are_seen_often_change_more),
         cmocka_unit_test(every_option_has_an_effect),
         cmocka_unit_test(another_model_is_fine_tuned),

@@ -113,7 +113,7 @@ static void an_epoch_has_every_item_once_in_its_own_order(void **state)
 {
     (void)state;
     hd_image_loader *l = loader_of(
-        &(hd_image_loader_opt){.set = &set, .prepare = &prepare, .seed = 3, .batch = BATCH, .threads = 2});
+        &(hd_image_loader_opt){.set = &set, .prepare = &prepare, .seed = 3, .batch = BATCH, .threads = 2, .keep = 0.1});
     uint32_t first[COUNT];
     assert_int_equal(hd_image_loader_batches(l), 4);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {

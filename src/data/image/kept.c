@@ -60,6 +60,11 @@ void hd_kept_free(hd_kept *k)
     hd_mem_free(k);
 }
 
+size_t hd_kept_most(const hd_kept *k)
+{
+    return k->most;
+}
+
 static bool take_room(hd_kept *k, size_t bytes)
 {
     size_t left = atomic_load(&k->room);

@@ -16,7 +16,7 @@
 /* Streams of the seed that are ours: one an epoch. */
 #define STREAM 0x70696374000000u
 
-enum { AHEAD = 2, MOST_AHEAD = 1024, KEPT_SHARE = 4 /* of the free memory: one part of so many */ };
+enum { AHEAD = 2, MOST_AHEAD = 1024 };
 
 struct hd_image_loader {
     hd_image_maker maker;
@@ -248,6 +248,11 @@ const uint32_t *hd_image_loader_which(hd_image_loader *l, uint64_t number, size_
     return s->which;
 }
 
+size_t hd_image_loader_kept(const hd_image_loader *l)
+{
+    return hd_kept_most(l->maker.kept);
+}
+
 size_t hd_image_loader_batches(const hd_image_loader *l)
 {
     return l->maker.batches;
@@ -305,6 +310,7 @@ static hd_status make(hd_image_loader *l, hd_err *err)
     const size_t count = l->maker.opt.set->count, batch = l->maker.opt.batch;
     size_t all = 0, left = 0;
     hd_machine_memory(&all, &left);
+    const size_t room = (size_t)((double)left * l->maker.opt.keep);
     l->order = hd_mem_array(count, sizeof *l->order);
     l->begin = hd_mem_array(batch, sizeof *l->begin);
     l->size = hd_mem_array(batch, 2 * sizeof *l->size);
@@ -312,8 +318,7 @@ static hd_status make(hd_image_loader *l, hd_err *err)
     l->slot = hd_mem_array(l->slots, sizeof *l->slot);
     if (!l->order || !l->begin || !l->size || !l->first_box || !l->slot)
         return hd_err_nomem(err, count * sizeof *l->order);
-    hd_status s =
-        hd_kept_new(&l->maker.kept, l->maker.opt.set, side_needed(&l->maker.opt), left / KEPT_SHARE, err);
+    hd_status s = hd_kept_new(&l->maker.kept, l->maker.opt.set, side_needed(&l->maker.opt), room, err);
     for (size_t i = 0; !s && i < l->slots; i++) s = hd_image_slot_init(&l->slot[i], &l->maker, err);
     int threads = l->maker.opt.threads;
     return s ? s

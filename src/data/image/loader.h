@@ -17,6 +17,7 @@ typedef struct hd_image_loader_opt {
     size_t batch;  /* items; the last batch of an epoch has what is left */
     int threads;   /* that work ahead; 0: as many as there are cores; below 0: none, get does all */
     size_t ahead;  /* batches that are prepared beside that of the caller; 0: 2 */
+    double keep;   /* share of the free memory for pictures that are decoded once; 0: none is kept */
     bool in_order; /* not shuffled, and nothing is prepared beyond the end of an epoch: for evaluation */
 } hd_image_loader_opt;
 
@@ -40,6 +41,7 @@ hd_status hd_image_loader_new(hd_image_loader **out, const hd_image_loader_opt *
 void hd_image_loader_free(hd_image_loader *l); /* accepts NULL, at any time */
 
 size_t hd_image_loader_batches(const hd_image_loader *l); /* of an epoch */
+size_t hd_image_loader_kept(const hd_image_loader *l);    /* pictures that are decoded once */
 
 /* Items of the set in the batch of that number, counted over epochs: number / batches is the epoch. Valid
    until the next call of this or get. */

@@ -267,6 +267,7 @@ static hd_status open_loaders(hd_session *s, hd_err *err)
                              .prepare = &t->model->opt.image.prepare,
                              .augment = hd_augment_any(&t->augment) ? &t->augment : NULL,
                              .seed = (uint64_t)o->seed,
+                             .keep = o->picture_memory,
                              .batch = (size_t)o->batch_size,
                              .threads = s->backend->dry ? -1 : s->hooks->threads};
     hd_status st = hd_image_loader_new(&t->loader, &l, err);
@@ -351,6 +352,7 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
              m->stack.width);
     hd_plan_add(p, "vocabulary", "%s", hd_grouped(m->target_vocab, a));
     hd_plan_add_data(p, "pictures", t->train.set.count, t->valid.set.count);
+    hd_train_plan_kept(p, t->loader, &t->train.set);
     hd_plan_add(p, "captions", "%s, %.1f tokens on average", hd_grouped(t->train.count, a), tokens);
     return HD_OK;
 }

@@ -200,6 +200,7 @@ static hd_status make_model(hd_session *s, hd_err *err)
                              .prepare = hd_detector_prepare(&d->folder),
                              .augment = &d->augment,
                              .seed = (uint64_t)o->seed,
+                             .keep = o->picture_memory,
                              .batch = (size_t)o->batch_size,
                              .threads = s->hooks->threads};
     st = hd_image_loader_new(&d->loader, &l, err);
@@ -238,6 +239,7 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
              m->queries, m->anchors ? "anchors" : "learned queries");
     hd_plan_add(p, "labels", "%s", hd_grouped(m->labels, a));
     hd_plan_add_data(p, "pictures", d->train.count, d->valid.count);
+    hd_train_plan_kept(p, d->loader, &d->train);
     hd_plan_add(p, "objects", "%s", hd_grouped(objects, a));
     if (read->height)
         hd_plan_add(p, "pictures are scaled to", "%d x %d pixels", read->width, read->height);

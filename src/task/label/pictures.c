@@ -138,6 +138,7 @@ static hd_status ready(hd_session *s, hd_err *err)
                                .prepare = hd_labeler_prepare(&l->folder),
                                .augment = hd_augment_any(&l->pictures.augment) ? &l->pictures.augment : NULL,
                                .seed = l->seed,
+                               .keep = o->picture_memory,
                                .batch = (size_t)o->batch_size,
                                .threads = s->hooks->threads};
     hd_status st = hd_augment_check(&l->pictures.augment, err);
@@ -189,6 +190,7 @@ static void plan(const hd_session *s, hd_plan *p)
     hd_plan_add(p, "labels", "%s", hd_grouped(l->classifier->opt.classes, a));
     hd_plan_add(p, "size", "%d x %d, %s", m->width, m->height, m->channels == 1 ? "gray" : "color");
     hd_plan_add_data(p, "pictures", l->train.count, l->valid.count);
+    hd_train_plan_kept(p, l->pictures.loader, &l->pictures.train);
     if (is_strong(l, s->options)) hd_plan_add(p, "augmentation", "strong");
     if (skipped) hd_plan_add(p, "left out", "%s that cannot be read", hd_grouped(skipped, a));
 }
