@@ -180,6 +180,35 @@ static void a_resumed_run_goes_on_with_the_same_batches(void **state)
     hd_sound_loader_free(l);
 }
 
+/* A number for each sound of an epoch. */
+static void hash_epoch(uint64_t *to, hd_sound_loader *l)
+{
+    const hd_sound_batch *b;
+    hd_position after = {0};
+    for (uint64_t begun = after.epoch, first = 1; first || after.epoch == begun; first = 0) {
+        next_batch(l, &b, &after);
+        begun = hd_sound_loader_now(l)->at.epoch;
+        for (size_t i = 0, row = 0; i < b->items; row += (size_t)b->frames[i++])
+            to[b->which[i]] = hash_of(1, b->value + row * b->mels, (size_t)b->frames[i] * b->mels * 4);
+    }
+}
+
+static void augmentation_differs_in_each_epoch(void **state)
+{
+    uint64_t first[SOUNDS], second[SOUNDS], other[SOUNDS];
+    hd_sound_loader_opt o = usual(2);
+    (void)state;
+    hd_sound_loader *l = loader_of(o);
+    hash_epoch(first, l);
+    hash_epoch(second, l);
+    hd_sound_loader_free(l);
+    o.seed = 8;
+    l = loader_of(o);
+    hash_epoch(other, l);
+    hd_sound_loader_free(l);
+    for (size_t i = 0; i < SOUNDS; i++) assert_true(first[i] != second[i] && first[i] != other[i]);
+}
+
 static void parts_are_parts_of_the_batch(void **state)
 {
     hd_sound_loader *l = loader_of(usual(2));
@@ -403,6 +432,7 @@ int main(void)
         cmocka_unit_test(values_are_the_features_of_the_sound),
         cmocka_unit_test(bytes_do_not_depend_on_threads_or_on_what_is_ahead),
         cmocka_unit_test(a_resumed_run_goes_on_with_the_same_batches),
+        cmocka_unit_test(augmentation_differs_in_each_epoch),
         cmocka_unit_test(parts_are_parts_of_the_batch),
         cmocka_unit_test(processes_share_a_batch),
         cmocka_unit_test(evaluation_sees_each_sound_in_one_pass),

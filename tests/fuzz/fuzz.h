@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file/folder.h"
 #include "base/mem.h"
@@ -38,6 +39,15 @@ FUZZ_UNUSED static size_t reader_of(uint8_t first, size_t readers)
 {
     const char *only = getenv("HEED_FUZZ");
     return (only ? strtoul(only, NULL, 10) : first) % readers;
+}
+
+/* The first of the arguments that is a folder. */
+FUZZ_UNUSED static const char *first_folder(int count, char **given)
+{
+    struct stat info;
+    for (int i = 1; i < count; i++)
+        if (given[i][0] != '-' && !stat(given[i], &info) && S_ISDIR(info.st_mode)) return given[i];
+    return NULL;
 }
 
 enum { BPE_PIECES = 264 };

@@ -4,7 +4,6 @@
 #define FUZZ_PICTURES_H
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include <jpeglib.h>
 
@@ -44,15 +43,6 @@ FUZZ_UNUSED static void write_jpeg(FILE *to, int channels, int progressive)
     jpeg_finish_compress(&j);
     jpeg_destroy_compress(&j);
     hd_image_release(&im);
-}
-
-/* The first of the arguments that is a folder. */
-static const char *first_folder(int count, char **given)
-{
-    struct stat info;
-    for (int i = 1; i < count; i++)
-        if (given[i][0] != '-' && !stat(given[i], &info) && S_ISDIR(info.st_mode)) return given[i];
-    return NULL;
 }
 
 FUZZ_UNUSED static void write_seeds(int count, char **given)

@@ -53,7 +53,8 @@ int hd_sound_file_rate(const hd_sound_file *f);     /* of the samples that are r
 size_t hd_sound_file_count(const hd_sound_file *f); /* samples at that rate, at least 1 */
 const char *hd_sound_file_name(const hd_sound_file *f);
 
-/* Samples from .. from+count-1, all of which are there. The same values in whatever pieces they are read; one
+/* Samples from .. from+count-1, all of which are there. The same values in whatever pieces they are read (of
+   formats with losses but for rounding); one
    thread at a time. */
 hd_status hd_sound_file_read(hd_sound_file *f, size_t from, size_t count, float *to, hd_err *err);
 
