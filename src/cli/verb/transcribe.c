@@ -11,6 +11,7 @@ typedef struct transcribe_options {
     hd_transcribe_opt opt; /* but for the kind of search, which this says: */
     bool sample;
     bool scores;
+    const char *lm;
 } transcribe_options;
 
 #define OWNER transcribe_options
@@ -25,6 +26,13 @@ static const hd_option options[] = {
      HD_COUNT_INTO(OWNER, opt.search.max_length, 0, 1000000)},
     {"ctc-weight", 0, "X", "-1", "share of CTC in scores, 0 to 1; below 0: that of training", SEARCH,
      HD_FLOAT_INTO(OWNER, opt.ctc, -1, 1)},
+    {"lm", 0, "FOLDER", NULL,
+     "add the scores of the language model in this folder, which should have the same tokens", SEARCH,
+     HD_FILE_INTO(OWNER, lm)},
+    {"lm-weight", 0, "X", "0.3", "what they are multiplied by", SEARCH,
+     HD_FLOAT_INTO(OWNER, opt.lm_weight, 0, 100)},
+    {"length-bonus", 0, "X", "0", "added to a score for each token", SEARCH,
+     HD_FLOAT_INTO(OWNER, opt.search.length.bonus, -100, 100)},
 
     HD_SAMPLING_ROWS(OWNER),
 
@@ -50,6 +58,7 @@ typedef struct call {
     const transcribe_options *o;
     hd_transcribe_opt opt;
     hd_features *features;
+    hd_fusion lm;                /* of --lm */
     hd_transcribe_sounds sounds; /* of the chunk, those that could be read */
     const char *name[CHUNK];
     hd_err why[CHUNK]; /* of those that could not */
@@ -99,6 +108,10 @@ static hd_status run(hd_command *command, hd_err *err)
 {
     call *c = (call *)command;
     hd_status s = hd_features_new(&c->features, hd_transcribe_features(&command->model), err);
+    if (!s && c->o->lm) {
+        s = hd_fusion_open(&c->lm, c->o->lm, command->model.tokenizer[1], command->machine.backend, err);
+        c->opt.lm = &c->lm;
+    }
     for (int i = 1; !s && i < command->operands.count; i++) s = take(c, command->operands.word[i], err);
     if (!s && c->count) s = answer(c, err);
     if (!s && c->bad) {
@@ -125,6 +138,7 @@ static void release(hd_command *command)
     call *c = (call *)command;
     hd_transcribe_sounds_release(&c->sounds);
     hd_features_free(c->features);
+    hd_fusion_release(&c->lm);
 }
 
 const hd_usage hd_verb_transcribe = {

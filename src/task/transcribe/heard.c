@@ -70,17 +70,22 @@ void hd_heard_release(hd_heard *h)
     *h = (hd_heard){0};
 }
 
-hd_status hd_heard_stepper(hd_stepper *out, const hd_model_folder *f, const hd_frames_host *sounds,
-                           const hd_heard *heard, double share, hd_err *err)
+hd_status hd_heard_stepper(hd_stepper *out, const hd_hearing *h, hd_err *err)
 {
-    const hd_encdec *m = hd_model_folder_encdec(f);
-    const hd_special special = hd_tokenizer_special(f->tokenizer[1]);
-    hd_mix_part part[2] = {{.weight = 1 - share}, {.weight = share}};
-    if (!heard) return hd_encdec_sound_stepper(out, m, sounds, special.start, err);
-    if (!hd_encdec_decodes(&m->opt)) return hd_ctc_stepper(out, &heard->said, special.end, err);
-    hd_status s = hd_encdec_sound_stepper(&part[0].stepper, m, sounds, special.start, err);
-    if (!s) s = hd_ctc_stepper(&part[1].stepper, &heard->said, special.end, err);
-    if (!s) s = hd_mix_stepper(out, part, 2, err);
-    for (int i = 0; s && i < 2; i++) hd_stepper_release(&part[i].stepper);
+    const hd_encdec *m = hd_model_folder_encdec(h->model);
+    const hd_special special = hd_tokenizer_special(h->model->tokenizer[1]);
+    bool decodes = hd_encdec_decodes(&m->opt);
+    hd_mix_part part[3] = {{.weight = 1 - h->share}};
+    size_t n = 0;
+    hd_status s = HD_OK;
+    if (decodes) s = hd_encdec_sound_stepper(&part[n++].stepper, m, h->sounds, special.start, err);
+    if (!s && h->heard) {
+        part[n].weight = decodes ? h->share : 1;
+        s = hd_ctc_stepper(&part[n++].stepper, &h->heard->said, special.end, err);
+    }
+    if (!s && h->lm) s = hd_fusion_part(&part[n++], h->lm, h->sounds->items, h->lm_weight, err);
+    if (!s && n == 1) return *out = part[0].stepper, HD_OK;
+    if (!s) s = hd_mix_stepper(out, part, n, err);
+    for (size_t i = 0; s && i < n; i++) hd_stepper_release(&part[i].stepper);
     return s;
 }

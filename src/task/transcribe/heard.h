@@ -16,8 +16,17 @@ hd_status hd_heard_make(hd_heard *out, hd_run *r, const hd_model_folder *f, cons
                         hd_err *err);
 void hd_heard_release(hd_heard *h); /* accepts {0} */
 
-/* Scores of the decoder and of CTC, weighted by its share; heard: NULL where that is 0. */
-hd_status hd_heard_stepper(hd_stepper *out, const hd_model_folder *f, const hd_frames_host *sounds,
-                           const hd_heard *heard, double share, hd_err *err);
+/* Who is asked in a search. */
+typedef struct hd_hearing {
+    const hd_model_folder *model;
+    const hd_frames_host *sounds;
+    const hd_heard *heard; /* NULL: the share of CTC is 0 */
+    double share;
+    const hd_fusion *lm; /* NULL: none */
+    double lm_weight;
+} hd_hearing;
+
+/* Scores of the decoder and of CTC, weighted by its share, and those of the language model. */
+hd_status hd_heard_stepper(hd_stepper *out, const hd_hearing *h, hd_err *err);
 
 #endif

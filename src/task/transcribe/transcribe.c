@@ -96,16 +96,16 @@ static hd_status share_of(double *out, const hd_encdec *m, const hd_transcribe_o
     return HD_OK;
 }
 
-static hd_status search(hd_found **out, hd_run *r, const hd_model_folder *f, const hd_frames_host *sounds,
-                        const hd_search_opt *o, double share, hd_err *err)
+static hd_status search(hd_found **out, hd_run *r, hd_hearing *h, const hd_search_opt *o, hd_err *err)
 {
     hd_heard heard = {0};
     hd_stepper stepper = {0};
-    hd_status s = share > 0 ? hd_heard_make(&heard, r, f, sounds, err) : HD_OK;
-    if (!s && share >= 1 && o->kind == HD_SEARCH_GREEDY) {
+    hd_status s = h->share > 0 ? hd_heard_make(&heard, r, h->model, h->sounds, err) : HD_OK;
+    h->heard = h->share > 0 ? &heard : NULL;
+    if (!s && h->share >= 1 && !h->lm && o->kind == HD_SEARCH_GREEDY) {
         s = hd_ctc_greedy(out, &heard.said, err);
     } else if (!s) {
-        s = hd_heard_stepper(&stepper, f, sounds, share > 0 ? &heard : NULL, share, err);
+        s = hd_heard_stepper(&stepper, h, err);
         if (!s) s = hd_search(out, r, &stepper, o, err);
     }
     hd_stepper_release(&stepper);
@@ -119,7 +119,7 @@ static hd_status search_all(hd_found **out, hd_run *r, const hd_model_folder *f,
     const hd_encdec *m = hd_model_folder_encdec(f);
     int32_t banned[3], *key = hd_mem_array(sounds->items + 1, sizeof *key);
     hd_search_opt o = opt->search;
-    double share;
+    hd_hearing h = {.model = f, .sounds = sounds, .lm = opt->lm, .lm_weight = opt->lm_weight};
     if (!key) return hd_err_nomem(err, sounds->items * sizeof *key);
     for (size_t i = 0; i < sounds->items; i++) key[i] = (int32_t)(opt->first + i);
     o.end = hd_tokenizer_special(f->tokenizer[1]).end, o.key = key;
@@ -127,8 +127,8 @@ static hd_status search_all(hd_found **out, hd_run *r, const hd_model_folder *f,
     o.seats = opt->batch ? opt->batch : HD_TRANSCRIBE_BATCH;
     o.max_ratio = 0;
     if (!o.max_length || o.max_length > m->opt.positions) o.max_length = m->opt.positions;
-    hd_status s = share_of(&share, m, opt, err);
-    if (!s) s = search(out, r, f, sounds, &o, share, err);
+    hd_status s = share_of(&h.share, m, opt, err);
+    if (!s) s = search(out, r, &h, &o, err);
     hd_mem_free(key);
     return s;
 }

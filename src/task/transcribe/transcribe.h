@@ -4,6 +4,7 @@
 
 #include "data/sound/features.h"
 #include "nn/frames.h"
+#include "task/fusion.h"
 #include "task/model_folder.h"
 #include "task/written.h"
 
@@ -12,6 +13,8 @@ typedef struct hd_transcribe_opt {
     size_t batch;         /* hypotheses searched side by side; 0: HD_TRANSCRIBE_BATCH */
     size_t first;         /* number of the first sound, for draws */
     double ctc;           /* share of CTC in scores, 0 to 1; below 0: that of training */
+    const hd_fusion *lm;  /* a language model whose scores are added; NULL: none */
+    double lm_weight;     /* times this */
 } hd_transcribe_opt;
 
 enum { HD_TRANSCRIBE_BATCH = 256 };
