@@ -1,67 +1,11 @@
 /* Models of music: nats are those of single steps, windows are whole bars of varied pieces and follow from
    the number of the update, melodies are forced, and a model may see more than it learned with. */
 #include "check.h"
+#include "task/pieces.h"
 
-#include "data/music/set.h"
 #include "decode/peek.h"
 #include "model/stepper.h"
-#include "run/session.h"
 #include "task/language/generate.h"
-#include "task/language/training.h"
-#include "task/owned.h"
-
-enum { PIECES = 3 };
-static const size_t steps[PIECES] = {5, 40, 17};
-
-static hd_music_set pieces_of(hd_music kind)
-{
-    hd_music_set set = {.kind = kind};
-    hd_rng rng = hd_rng_make(4, 0);
-    size_t room = 0;
-    set.begin = NULL;
-    assert_int_equal(hd_ids_add(&set.ids, HD_END_ID, NULL), HD_OK);
-    for (size_t i = 0; i < PIECES; i++) {
-        assert_int_equal(hd_mem_reserve(&set.begin, &room, i + 1, sizeof *set.begin, NULL), HD_OK);
-        set.begin[set.pieces++] = set.ids.count;
-        for (size_t k = 0; k < 4 * steps[i]; k++)
-            assert_int_equal(hd_ids_add(&set.ids, HD_PITCH_ID + 40 + (int32_t)hd_rng_below(&rng, 40), NULL),
-                             HD_OK);
-        assert_int_equal(hd_ids_add(&set.ids, HD_END_ID, NULL), HD_OK);
-    }
-    return set;
-}
-
-static hd_stream_text stream_of_pieces(void)
-{
-    hd_music_set set = pieces_of(HD_MUSIC_CHORALE);
-    hd_stream_text text = {0};
-    assert_int_equal(hd_stream_text_of_music(&text, &set, NULL), HD_OK);
-    return text;
-}
-
-static hd_model_folder *small_of(hd_backend *b, size_t context, hd_gpt_position position)
-{
-    hd_err err = {0};
-    hd_model_folder *l = hd_mem_zero(sizeof *l);
-    hd_lm *lm = NULL;
-    if (hd_music_tokenizer(&l->tokenizer[0], HD_MUSIC_CHORALE, &err)) fail_msg("%s", err.text);
-    hd_lm_opt o = {.stack = {.layers = 2, .heads = 2, .width = 16, .pre_norm = true},
-                   .kind = HD_LM_gpt,
-                   .vocab = hd_tokenizer_size(l->tokenizer[0]),
-                   .start = HD_START_ID,
-                   .end = HD_END_ID,
-                   .unk = HD_UNK_ID,
-                   .order = 1,
-                   .context = context,
-                   .position = position,
-                   .positions = 512,
-                   .align = hd_music_align(HD_MUSIC_CHORALE),
-                   .tied = true};
-    if (hd_lm_new(&lm, &o, b, false, &err)) fail_msg("%s", err.text);
-    hd_model_folder_take(l, HD_TRAIN_LM, hd_lm_model(lm));
-    if (hd_params_draw(lm->params, 5, &err)) fail_msg("%s", err.text);
-    return l;
-}
 
 /* Log-probabilities of a piece, note after note from the one before the first. */
 static double stepping(hd_run *r, const hd_model_folder *l, const int32_t *ids, size_t count)
@@ -91,7 +35,7 @@ static void nats_are_those_of_single_steps(void **state)
     hd_run r = run_on(b);
     for (hd_gpt_position k = 0; k < HD_GPT_POSITIONS; k++) {
         hd_err err = {0};
-        hd_model_folder *l = small_of(b, 256, k);
+        hd_model_folder *l = musician(b, 256, k, 0);
         hd_stream_text text = stream_of_pieces();
         hd_fluency f;
         double expected = 0;
@@ -115,7 +59,7 @@ static void long_pieces_are_judged_by_bars(void **state)
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_model_folder *l = small_of(b, 144, HD_GPT_SINUSOIDAL);
+    hd_model_folder *l = musician(b, 144, HD_GPT_SINUSOIDAL, 0);
     hd_stream_text text = stream_of_pieces();
     hd_fluency f;
     if (hd_language_judge(&f, &r, l, &text, &err)) fail_msg("%s", err.text);
@@ -145,7 +89,7 @@ static void what_is_skipped_is_seen(void **state)
     hd_run r = run_on(b);
     for (size_t context = 64; context <= 256; context *= 2) {
         hd_err err = {0};
-        hd_model_folder *l = small_of(b, context, HD_GPT_PERIODIC);
+        hd_model_folder *l = musician(b, context, HD_GPT_PERIODIC, 0);
         hd_stream_text text = stream_of_pieces();
         hd_fluency all, rest;
         if (hd_language_judge(&all, &r, l, &text, &err)) fail_msg("%s", err.text);
@@ -210,7 +154,7 @@ static void computed_positions_are_there(void **state)
     (void)state;
     hd_backend *b = backend_of("cpu", 1);
     for (hd_gpt_position k = HD_GPT_SINUSOIDAL; k < HD_GPT_POSITIONS; k++) {
-        hd_model_folder *l = small_of(b, 64, k);
+        hd_model_folder *l = musician(b, 64, k, 0);
         const hd_gpt *g = hd_model_folder_lm(l)->model;
         const hd_real *row = g->front.position->t.data;
         const size_t wide = 16;
@@ -233,7 +177,7 @@ static void forced_tokens_are_taken_and_none_ends(void **state)
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_model_folder *l = small_of(b, 64, HD_GPT_SINUSOIDAL);
+    hd_model_folder *l = musician(b, 64, HD_GPT_SINUSOIDAL, 0);
     int32_t forced[200];
     hd_generated g[2] = {0};
     for (size_t i = 0; i < COUNT_OF(forced); i++) forced[i] = i % 4 ? -1 : HD_PITCH_ID + 60 + (int32_t)i / 40;
@@ -261,7 +205,7 @@ static void a_model_may_see_more_than_it_learned_with(void **state)
     (void)state;
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
-    hd_model_folder *l = small_of(b, 64, HD_GPT_SINUSOIDAL);
+    hd_model_folder *l = musician(b, 64, HD_GPT_SINUSOIDAL, 0);
     assert_int_equal(hd_language_set_context(l, 512, &err), HD_OK);
     assert_int_equal(hd_model_folder_lm(l)->opt.context, 512);
     assert_int_equal(hd_language_set_context(l, 513, &err), HD_EARG);

@@ -42,9 +42,10 @@ static void put_line(hd_text *to, const measured *m)
 {
     char tokens[32], pieces[32];
     const hd_music_ranges *f = &m->figures.ranges;
-    hd_text_print(to, "%s%s%s: %s tokens of %s pieces, %.4f nats a token; %.2f %% of notes repeated;",
+    hd_text_print(to, "%s%s%s: %s tokens of %s piece%s, %.4f nats a token; %.2f %% of notes repeated;",
                   m->path, m->part ? " " : "", m->part ? m->part : "", hd_grouped(m->fluency.tokens, tokens),
-                  hd_grouped(m->pieces, pieces), m->fluency.nats / (double)m->fluency.tokens, 100 * share(m));
+                  hd_grouped(m->pieces, pieces), m->pieces == 1 ? "" : "s",
+                  m->fluency.nats / (double)m->fluency.tokens, 100 * share(m));
     for (int v = 0; v < voices_of(m); v++)
         if (f->low[v] <= f->high[v])
             hd_text_print(to, "%s %s %d-%d", v ? "," : "", voices_of(m) > 1 ? voice_names[v] : "pitches",
