@@ -17,11 +17,13 @@ typedef struct hd_attention_part {
     bool masked;                      /* row i sees columns up to i only */
 } hd_attention_part;
 
-/* A picture that the encoder read: the sources are `lead` tokens, then height x width cells, row by row. */
+/* A picture that the encoder read: the sources are `lead` tokens, then height x width cells, row by row. Or
+   sound: the picture is its spectrogram, and the cells are times, all of equal length. */
 typedef struct hd_attention_scene {
     hd_image image;             /* what the model saw of it (show/picture/picture.h); {0}: it read tokens */
     const char *name;           /* its file; NULL when not given */
     size_t lead, height, width; /* of the sources */
+    double seconds;             /* of sound; 0: it is a picture */
     const float *box; /* [targets, 4] x, y, width, height of what each found, as shares of the picture;
                          NULL: none */
 } hd_attention_scene;
@@ -32,6 +34,12 @@ typedef struct hd_attention_box {
     float x, y, width, height; /* as shares of the picture */
     const char *name;          /* "cat 0.98" */
 } hd_attention_box;
+
+/* A sound, as its model reads it. */
+typedef struct hd_attention_sound {
+    const struct hd_frames_host *frames; /* one item (nn/frames.h) */
+    double seconds;                      /* of its frames */
+} hd_attention_sound;
 
 /* The line and the part of it, both from 1; {0}: none. */
 typedef struct hd_attention_place {
@@ -75,6 +83,8 @@ typedef struct hd_attention_ask {
     const char *name;        /* its file, or NULL */
     const hd_attention_box *box;
     size_t boxes; /* of a detector: what is shown, in this order; 0: all queries */
+    /* Of a model that reads sound, in place of `source`: with its name */
+    const hd_attention_sound *sound;
 } hd_attention_ask;
 
 /* One forward pass without cache in its own step (hd_run_begin), without the run's own probe. out needs no

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nn/frames.h"
 #include "nn/pixels.h"
 #include "show/attention.h"
 #include "show/picture/scene.h"
@@ -75,7 +76,7 @@ static bool is_weights(const char *name, int k, const hd_attention_layers *s, si
     return false;
 }
 
-/* Over a picture the sizes are those of the first offer. */
+/* Over a picture and over sound the sizes are those of the first offer. */
 static bool size_part(collection *c, hd_run *r, const hd_offer *offer, int k)
 {
     hd_attention_part *p = &c->into->part[k];
@@ -84,7 +85,10 @@ static bool size_part(collection *c, hd_run *r, const hd_offer *offer, int k)
     p->cols = (size_t)cols[0];
     p->rows = k == HD_ATTENTION_ENCODER ? p->cols : c->ask->targets ? c->ask->targets : (size_t)rows[0];
     p->masked = k == HD_ATTENTION_DECODER && c->ask->targets;
-    if (k != HD_ATTENTION_DECODER && !hd_attention_scene_grid(c->into, r, offer->keys)) return false;
+    if (c->ask->sound && k == HD_ATTENTION_CROSS && !hd_attention_scene_times(c->into, r, p->cols))
+        return false;
+    if (c->ask->picture && k != HD_ATTENTION_DECODER && !hd_attention_scene_grid(c->into, r, offer->keys))
+        return false;
     hd_attention_part_make(p, &c->into->memory, &r->err);
     return p->weight;
 }
@@ -145,6 +149,16 @@ static void run_text(hd_run *r, const hd_model *m, const hd_attention_ask *q)
                               .seg = hd_seg_of(r, &len, 1, NULL)});
 }
 
+static void run_sound(hd_run *r, const hd_model *m, const hd_attention_ask *q)
+{
+    hd_frames *frames = hd_host_take(r, sizeof *frames);
+    int32_t *input = hd_host_take(r, (q->targets + 1) * sizeof *input), to = (int32_t)q->targets;
+    if (!frames || !input || !hd_frames_send(r, frames, q->sound->frames)) return;
+    for (size_t i = 0; i < q->targets; i++) input[i] = i ? q->target[i - 1] : q->start;
+    m->type->decode(r, m->self, &(hd_items){.frames = frames},
+                    &(hd_items){.ids = hd_ints(r, input, q->targets), .seg = hd_seg_of(r, &to, 1, NULL)});
+}
+
 /* A picture has the segments that the model makes of it. */
 static void run_picture(hd_run *r, const hd_model *m, const hd_attention_ask *q)
 {
@@ -174,7 +188,7 @@ static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_model 
     const hd_probe probe = {.take = collect, .context = &c}, *before = r->probe;
     hd_run_begin(r, HD_INFERENCE);
     r->probe = &probe;
-    (q->picture ? run_picture : m->type->decode ? run_sides : run_text)(r, m, q);
+    (q->picture ? run_picture : q->sound ? run_sound : m->type->decode ? run_sides : run_text)(r, m, q);
     r->probe = before;
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) wanted += a->part[k].layers * a->part[k].rows;
     hd_status s = hd_run_status(r, err);
@@ -195,7 +209,10 @@ static hd_status check_ask(const hd_model *m, const hd_attention_ask *q, hd_err 
         return hd_err_set(err, HD_EARG, "attention: the model reads text, not pictures");
     if (!q->picture && n.image)
         return hd_err_set(err, HD_EARG, "attention: the model reads pictures, not text");
-    if (m->type->attends != HD_ATTENTION_DECODER && !q->picture)
+    if (!q->sound != !n.sound)
+        return hd_err_set(err, HD_EARG, "attention: the model %s sound",
+                          n.sound ? "reads nothing but" : "does not read");
+    if (m->type->attends != HD_ATTENTION_DECODER && !q->picture && !q->sound)
         s = hd_shown_check(of, both ? "source" : "text", q->source, q->sources, n.vocab, n.positions, err);
     if (!s && m->type->attends != HD_ATTENTION_ENCODER && (both || !q->picture))
         s = hd_shown_check(of, both ? "target" : "text", q->target, q->targets, target_vocab, n.positions,
@@ -221,7 +238,7 @@ hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_model
         layers[k] = all.layers, heads[k] = all.heads;
     }
     if (!s) s = check_ask(m, ask, err);
-    if (!s && ask->picture) {
+    if (!s && (ask->picture || ask->sound)) {
         s = hd_attention_scene_begin(&a, m, ask, layers, heads, err);
         if (!s) s = run_with_probe(&a, r, m, ask, err);
         if (!s) s = hd_attention_scene_names(&a, ask, err);

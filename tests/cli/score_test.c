@@ -235,7 +235,7 @@ static void transcripts_are_scored_by_file(void **state)
     (void)state;
     char out[ROOM];
     put("said", "a.wav\tThe cat sat.\nb/c.wav#1\tOne two, three four\n");
-    put("heard", "b/c.wav#1\tone too three\nx/a.wav\tthe cat sat\n");
+    put("heard", "/far/b/c.wav#1\tone too three\nx/a.wav\tthe cat sat\n");
     assert_int_equal(shell(out, "$HEED score --task transcribe --ref said heard"), 0);
     assert_non_null(strstr(out, "WER|nrefs:1|case:lc|punct:no|version:"));
     assert_non_null(strstr(out, " = 28.6 substitutions = 1 deletions = 1 insertions = 0 length = 7\n"));

@@ -134,6 +134,23 @@ static void searches_are_those_of_texts(void **state)
         if (!strstr(out, said[i])) fail_msg("'%s' does not say '%s'", out, said[i]);
 }
 
+static void letters_listen_to_times(void **state)
+{
+    (void)state;
+    must_run(
+        "$HEED transcribe model sounds/90.wav --attention a.json && $HEED transcribe model sounds/90.wav "
+        "--attention a.html && $HEED transcribe model sounds/90.wav sounds/91.wav --attention a.svg");
+    must_run("grep -q '\"sound\":{\"file\":\"sounds/90.wav\",\"seconds\":0\\.[0-9]*,\"times\":[0-9]*,"
+             "\"in_order\":' a.json && grep -q 'class=\"sentence\".*\"png\":\"data:image/png' a.html && test "
+             "-s a-2.svg");
+    assert_prints("$HEED transcribe model sounds/9*.wav --monotone 2>&1 >/dev/null | sed 's/[0-9.]\\+/N/g'",
+                  0, "heed: attention in order: N % of N tokens\n");
+    const char *out = must_run("$HEED transcribe model sounds/90.wav --view");
+    assert_non_null(strstr(out, "Cross-attention, layer 1 of 1"));
+    assert_prints("$HEED transcribe model sounds/90.wav --kind encoder --view 2>&1 >/dev/null | wc -l", 0,
+                  "1\n");
+}
+
 /* Also of sounds that are masked and words that are drawn at random. */
 static void a_resumed_run_equals_a_whole_one(void **state)
 {
@@ -193,6 +210,7 @@ int main(void)
                                        cmocka_unit_test(labels_of_unknown_timing_are_learned),
                                        cmocka_unit_test(a_language_model_has_a_say),
                                        cmocka_unit_test(searches_are_those_of_texts),
+                                       cmocka_unit_test(letters_listen_to_times),
                                        cmocka_unit_test(a_resumed_run_equals_a_whole_one),
                                        cmocka_unit_test(what_goes_on_begins_with_what_was_learned),
                                        cmocka_unit_test(what_is_wrong_is_said)};

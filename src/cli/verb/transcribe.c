@@ -1,7 +1,10 @@
 /* heed transcribe: sounds in, what is said in them out, in order. */
+#include <string.h>
+
 #include "cli/frame/searching.h"
 #include "cli/frame/verb.h"
 #include "cli/frame/written.h"
+#include "show/sound/monotone.h"
 #include "task/transcribe/transcribe.h"
 
 enum { CHUNK = 64 }; /* sounds that are transcribed at once */
@@ -12,13 +15,15 @@ typedef struct transcribe_options {
     bool sample;
     bool scores;
     const char *lm;
+    bool monotone;
 } transcribe_options;
 
 #define OWNER transcribe_options
 
-#define SEARCH .group = "Search"
-#define INPUT  .group = "Input"
-#define OUTPUT .group = "Output"
+#define SEARCH    .group = "Search"
+#define INPUT     .group = "Input"
+#define OUTPUT    .group = "Output"
+#define ATTENTION .group = "Attention"
 
 static const hd_option options[] = {
     HD_SEARCH_ROWS(OWNER, "transcript", "sound"),
@@ -42,6 +47,19 @@ static const hd_option options[] = {
     {"json", 0, NULL, NULL, "JSON Lines: file, and transcripts with tokens, score and logprob", OUTPUT,
      HD_FLAG_INTO(hd_usual, json)},
     {"scores", 0, NULL, NULL, "add a tab and the score", OUTPUT, HD_FLAG_INTO(OWNER, scores)},
+
+    {"attention", 'a', "FILE", NULL,
+     "write what each token listens to as .json, .html, .svg, .png or .pdf; .svg and .png of several sounds "
+     "are numbered",
+     ATTENTION, HD_FILE_INTO(hd_usual, attending.file)},
+    {"view", 0, NULL, NULL, "draw it below each transcript", ATTENTION,
+     HD_FLAG_INTO(hd_usual, attending.view)},
+    {"kind", 0, "KIND", "auto", "encoder, decoder or cross; auto: cross in pictures, all in .json and .html",
+     ATTENTION, HD_CHOICE_INTO(hd_usual, attending.kind, hd_attention_choices)},
+    HD_ATTENDING_LAYER,
+    HD_ATTENDING_HEAD,
+    {"monotone", 0, NULL, NULL, "say how many tokens attend to no earlier time than the one before",
+     ATTENTION, HD_FLAG_INTO(OWNER, monotone)},
     HD_MACHINE_ROWS,
     {0},
 };
@@ -50,6 +68,8 @@ static const hd_example examples[] = {
     {"heed transcribe model a.wav b.flac", "a line for each sound: its name, a tab and what is said"},
     {"heed transcribe model a.wav --beam 1", "greedy search: faster"},
     {"heed transcribe model a.wav --n-best 5 --scores", "five transcripts with their scores"},
+    {"heed transcribe model a.wav --attention out.html",
+     "what each letter listens to, as a page for the browser"},
     {NULL, NULL},
 };
 
@@ -63,7 +83,8 @@ typedef struct call {
     const char *name[CHUNK];
     hd_err why[CHUNK]; /* of those that could not */
     size_t count;
-    size_t number, bad; /* so far */
+    size_t number, bad;      /* so far */
+    size_t in_order, tokens; /* of --monotone */
 } call;
 
 static hd_status write_chunk(call *c, const hd_written_all *found, hd_err *err)
@@ -79,6 +100,59 @@ static hd_status write_chunk(call *c, const hd_written_all *found, hd_err *err)
     return hd_command_put_text(&c->command, &out, true, err);
 }
 
+static hd_status measure(call *c, const hd_attention_maps *maps, hd_err *err)
+{
+    const hd_attending_options *o = &c->o->usual.attending;
+    hd_attention_map map = {0};
+    hd_monotone m = {0};
+    hd_status s =
+        hd_attention_map_of(&map, maps, &(hd_attention_pick){1 + HD_ATTENTION_CROSS, o->layer, o->head}, err);
+    if (!s) s = hd_monotone_of(&m, map.weight, map.rows, map.cols, err);
+    if (!s) c->in_order += m.in_order, c->tokens += m.rows;
+    hd_monotone_release(&m);
+    hd_attention_map_release(&map);
+    return s;
+}
+
+/* Where a transcript listens. */
+static hd_status look_at(call *c, const hd_frames_host *sound, const char *name, const hd_written *t,
+                         hd_err *err)
+{
+    const hd_features_opt *how = hd_transcribe_features(&c->command.model);
+    const hd_tokenizer *pieces = c->command.model.tokenizer[1];
+    const hd_attention_sound heard = {sound, (double)sound->frames[0] * how->hop / how->rate};
+    hd_attention_maps maps;
+    hd_text drawn = {0};
+    hd_status s = hd_attention_collect(&maps, &c->command.machine.run, &c->command.model.model,
+                                       &(hd_attention_ask){.sound = &heard,
+                                                           .name = name,
+                                                           .start = hd_tokenizer_special(pieces).start,
+                                                           .target = t->ids,
+                                                           .targets = t->length,
+                                                           .target_pieces = pieces,
+                                                           .translation = {t->text, strlen(t->text)},
+                                                           .score = t->score},
+                                       err);
+    if (!s) s = hd_attending_put(&c->command, &maps, &drawn, err);
+    if (!s && c->o->monotone) s = measure(c, &maps, err);
+    hd_attention_release(&maps);
+    return hd_command_put_page(&c->command, &drawn, s, err);
+}
+
+static hd_status look(call *c, const hd_written_all *found, hd_err *err)
+{
+    hd_frames_host one = c->sounds.batch;
+    hd_status s = HD_OK;
+    one.items = 1;
+    for (size_t i = 0, next = 0; !s && i < c->count; i++) {
+        if (c->why[i].status) continue;
+        if (found->found[next] && found->of[next]->length)
+            s = look_at(c, &one, c->name[i], found->of[next], err);
+        one.value += (size_t)one.frames[0] * one.bins, one.frames++, next++;
+    }
+    return s;
+}
+
 static hd_status answer(call *c, hd_err *err)
 {
     hd_written_all found = {0};
@@ -86,6 +160,7 @@ static hd_status answer(call *c, hd_err *err)
     hd_status s =
         hd_transcribe_of(&found, &c->command.machine.run, &c->command.model, &c->sounds.batch, &c->opt, err);
     if (!s) s = write_chunk(c, &found, err);
+    if (!s && (c->o->monotone || hd_attending_wanted(&c->o->usual.attending))) s = look(c, &found, err);
     hd_written_release(&found);
     hd_transcribe_sounds_clear(&c->sounds);
     c->count = 0;
@@ -112,8 +187,15 @@ static hd_status run(hd_command *command, hd_err *err)
         s = hd_fusion_open(&c->lm, c->o->lm, command->model.tokenizer[1], command->machine.backend, err);
         c->opt.lm = &c->lm;
     }
+    if (!s) s = hd_attending_open(command, &c->o->usual.attending, err);
+    if (!s && c->o->monotone)
+        s = hd_attention_check(&command->model.model, &(hd_attention_pick){.kind = 1 + HD_ATTENTION_CROSS},
+                               err);
     for (int i = 1; !s && i < command->operands.count; i++) s = take(c, command->operands.word[i], err);
     if (!s && c->count) s = answer(c, err);
+    if (!s && c->tokens)
+        hd_log_say(&command->log, HD_INFO, "attention in order: %.1f %% of %zu tokens",
+                   100 * (double)c->in_order / (double)c->tokens, c->tokens);
     if (!s && c->bad) {
         hd_log_say(&command->log, HD_WARN, "%zu of %zu sounds could not be read", c->bad, c->number);
         command->exit = HD_EXIT_FAILURE;

@@ -1,10 +1,12 @@
 /* Attention over a picture: its cells have names by row and column, and of the queries of a detector only
-   those that found something are kept. */
+   those that found something are kept. Over sound the cells are times. */
 #include <stdio.h>
 #include <string.h>
 
 #include "show/picture/scene.h"
+#include "nn/frames.h"
 #include "show/picture/picture.h"
+#include "show/sound/spectrogram.h"
 
 hd_status hd_attention_scene_begin(hd_attention_maps *a, const hd_model *m, const hd_attention_ask *q,
                                    const size_t layers[HD_ATTENTION_KINDS],
@@ -14,6 +16,11 @@ hd_status hd_attention_scene_begin(hd_attention_maps *a, const hd_model *m, cons
     hd_arena_init(&a->memory, hd_allocator_host, 1 << 14);
     for (int k = 0; k < HD_ATTENTION_KINDS; k++)
         a->part[k] = (hd_attention_part){.layers = layers[k], .heads = heads[k]};
+    if (q->sound) {
+        const hd_frames_host *in = q->sound->frames;
+        a->scene.height = 1, a->scene.seconds = q->sound->seconds;
+        return hd_spectrogram(&a->scene.image, in->value, (size_t)in->frames[0], in->bins, err);
+    }
     return hd_picture_seen(&a->scene.image, q->picture, m->type->sizes(m->self).image, err);
 }
 
@@ -30,13 +37,23 @@ bool hd_attention_scene_grid(hd_attention_maps *a, hd_run *r, const hd_seg *keys
     return true;
 }
 
+bool hd_attention_scene_times(hd_attention_maps *a, hd_run *r, size_t times)
+{
+    hd_attention_scene *s = &a->scene;
+    if (s->width && s->width != times)
+        return hd_fail(r, HD_EMISSING, "attention: the model listens to %zu and to %zu times", s->width,
+                       times) != NULL;
+    s->width = times;
+    return true;
+}
+
 static hd_status name_token(hd_shown_token *t, hd_arena *memory, const char *name, hd_err *err)
 {
     *t = (hd_shown_token){.id = -1, .piece = hd_shown_text(memory, (hd_line){name, strlen(name)}, err)};
     return t->piece ? HD_OK : HD_ENOMEM;
 }
 
-/* "class", then "row 1, column 1" and so on. */
+/* "class", then "row 1, column 1" and so on; of sound the middles of the times, "0.32 s". */
 static hd_status name_sources(hd_attention_maps *a, hd_err *err)
 {
     static const char *const leads[] = {"[class]", "[distillation]"};
@@ -44,7 +61,9 @@ static hd_status name_sources(hd_attention_maps *a, hd_err *err)
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < a->sources; i++) {
         size_t cell = i - a->scene.lead, width = a->scene.width;
-        if (i < a->scene.lead)
+        if (a->scene.seconds > 0)
+            snprintf(name, sizeof name, "%.2f s", ((double)i + 0.5) * a->scene.seconds / (double)width);
+        else if (i < a->scene.lead)
             snprintf(name, sizeof name, "%s", leads[i < 2 ? i : 1]);
         else
             snprintf(name, sizeof name, "row %zu, column %zu", cell / width + 1, cell % width + 1);
@@ -117,6 +136,9 @@ hd_status hd_attention_scene_names(hd_attention_maps *a, const hd_attention_ask 
 {
     hd_status s = q->boxes ? keep_boxes(a, q, err) : HD_OK;
     if (s) return s;
+    /* an encoder whose later layers have fewer rows attends to other times than the decoder */
+    if (q->sound && a->part[HD_ATTENTION_ENCODER].cols != a->scene.width)
+        a->part[HD_ATTENTION_ENCODER] = (hd_attention_part){0};
     a->sources = a->scene.lead + a->scene.height * a->scene.width;
     a->targets = q->targets                           ? q->targets
                  : a->part[HD_ATTENTION_CROSS].layers ? a->part[HD_ATTENTION_CROSS].rows

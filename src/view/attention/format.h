@@ -49,6 +49,11 @@ void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool insid
 /* ,"picture": {...} where there is one: its file, size, grid and boxes, and with `png` its pixels. */
 hd_status hd_attention_json_picture(hd_text *to, const hd_attention_maps *a, bool png, hd_err *err);
 
+/* ,"sound": {...} where there is one: its file, length and times, with `png` its spectrogram, otherwise the
+   path of what is picked. */
+hd_status hd_attention_json_sound(hd_text *to, const hd_attention_maps *a, const hd_attention_pick *pick,
+                                  bool png, hd_err *err);
+
 /* The page (attention_page.html), a zero byte behind it. */
 extern const char hd_attention_page[];
 

@@ -81,6 +81,7 @@ static hd_status add(hd_attention_writer *w, const hd_attention_maps *a, hd_err 
     hd_text_put(to, "\">{");
     hd_attention_json_texts(to, a, true);
     hd_status s = hd_attention_json_picture(to, a, true, err);
+    if (!s) s = hd_attention_json_sound(to, a, &w->pick, true, err);
     if (s) return s;
     hd_text_put(to, ",\"attention\":{");
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) {

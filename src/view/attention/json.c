@@ -2,6 +2,7 @@
    rather than as a tree: a long corpus needs no more memory than a short one. */
 #include "view/attention/format.h"
 
+#include "view/attention/track.h"
 #include "view/draw/markup.h"
 
 enum { EXACT = 9 }; /* digits that give a float back */
@@ -60,11 +61,58 @@ void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool insid
     put_unknown(to, "output_unknown", a->output, a->targets);
 }
 
+/* ,"png": the picture itself */
+static hd_status put_png(hd_text *to, const hd_image *im, hd_err *err)
+{
+    hd_text bytes = {0};
+    hd_status s = hd_image_encode_png(&bytes, im, err);
+    if (!s) {
+        hd_text_put(to, ",\"png\":\"data:image/png;base64,");
+        hd_text_base64(to, bytes.data, bytes.size);
+        hd_text_put(to, "\"");
+    }
+    hd_text_release(&bytes);
+    return s;
+}
+
+static void put_columns(hd_text *to, const char *key, const size_t *column, size_t count)
+{
+    hd_text_print(to, ",\"%s\":[", key);
+    for (size_t i = 0; i < count; i++) hd_text_print(to, "%s%zu", i ? "," : "", column[i]);
+    hd_text_put(to, "]");
+}
+
+hd_status hd_attention_json_sound(hd_text *to, const hd_attention_maps *a, const hd_attention_pick *pick,
+                                  bool png, hd_err *err)
+{
+    const hd_attention_scene *s = &a->scene;
+    hd_status status = HD_OK;
+    if (!(s->seconds > 0) || !s->image.pixel) return HD_OK;
+    hd_text_put(to, ",\"sound\":{\"file\":");
+    hd_markup_json(to, s->name, png);
+    hd_text_put(to, ",\"seconds\":");
+    hd_markup_number(to, s->seconds, EXACT);
+    hd_text_print(to, ",\"times\":%zu", s->width);
+    if (png) {
+        status = put_png(to, &s->image, err);
+    } else if (hd_attention_tracked(a, pick)) {
+        hd_attention_track t;
+        status = hd_attention_track_of(&t, a, pick, err);
+        if (!status) {
+            hd_text_print(to, ",\"in_order\":%zu", t.monotone.in_order);
+            put_columns(to, "most", t.monotone.most, t.monotone.rows);
+            put_columns(to, "path", t.monotone.path, t.monotone.rows);
+            hd_attention_track_release(&t);
+        }
+    }
+    hd_text_put(to, "}");
+    return status;
+}
+
 hd_status hd_attention_json_picture(hd_text *to, const hd_attention_maps *a, bool png, hd_err *err)
 {
     const hd_attention_scene *s = &a->scene;
-    hd_text bytes = {0};
-    if (!s->image.pixel) return HD_OK;
+    if (!s->image.pixel || s->seconds > 0) return HD_OK;
     hd_text_put(to, ",\"picture\":{\"file\":");
     hd_markup_json(to, s->name, png);
     hd_text_print(to, ",\"width\":%d,\"height\":%d,\"grid\":[%zu,%zu],\"lead\":%zu", s->image.width,
@@ -74,13 +122,7 @@ hd_status hd_attention_json_picture(hd_text *to, const hd_attention_maps *a, boo
         hd_markup_number(to, (double)s->box[i], EXACT);
     }
     if (s->box) hd_text_put(to, a->targets ? "]]" : ",\"boxes\":[]");
-    hd_status status = png ? hd_image_encode_png(&bytes, &s->image, err) : HD_OK;
-    if (png && !status) {
-        hd_text_put(to, ",\"png\":\"data:image/png;base64,");
-        hd_text_base64(to, bytes.data, bytes.size);
-        hd_text_put(to, "\"");
-    }
-    hd_text_release(&bytes);
+    hd_status status = png ? put_png(to, &s->image, err) : HD_OK;
     hd_text_put(to, "}");
     return status;
 }
@@ -141,6 +183,7 @@ static hd_status add(hd_attention_writer *w, const hd_attention_maps *a, hd_err 
     hd_text_put(to, w->sentences ? ",\n{" : "\n{");
     hd_attention_json_texts(to, a, false);
     hd_status s = hd_attention_json_picture(to, a, false, err);
+    if (!s) s = hd_attention_json_sound(to, a, &w->pick, false, err);
     if (s) return s;
     hd_text_put(to, ",\"attention\":{");
     for (int k = 0; k < HD_ATTENTION_KINDS; k++) {

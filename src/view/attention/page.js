@@ -4,7 +4,7 @@
 (() => {
 const $ = id => document.getElementById(id);
 const KINDS = {encoder: "Encoder", decoder: "Decoder", cross: "Cross"};
-const VIEWS = {picture: "Picture", map: "Heat map", lines: "Lines", all: "All heads"};
+const VIEWS = {sound: "Sound", picture: "Picture", map: "Heat map", lines: "Lines", all: "All heads"};
 const blocks = document.querySelectorAll("script.sentence");
 const state = {sentence: 0, kind: "cross", layer: -1, head: 0, view: "map", row: -1, col: -1, size: 0, reader: -1};
 /* size 0: what fits; reader: the row of the encoder whose attention lies on the picture, -1: the class token, or the mean */
@@ -40,10 +40,10 @@ function open(n) {
             to: tokens(kind === "decoder" ? "input" : "source"), values: null, cache: new Map()});
     }
     picture = null;
-    if (data.picture) {
+    if (data.picture || data.sound) {
         const image = new Image(), own = data;
         image.onload = () => { if (data === own) picture = image, plan.thumbs?.clear(), redraw(); };
-        image.src = data.picture.png;
+        image.src = (data.picture ?? data.sound).png;
     }
     $("unknown").hidden = !["source", "input", "output"].some(side => data[side + "_unknown"]);
 }
@@ -117,6 +117,7 @@ function fit(token, most) {
 
 const part = () => parts[state.kind];
 const pictured = () => data.picture && state.kind !== "decoder";
+const heard = () => data.sound && state.kind === "cross";
 const titleOf = (layer, head) =>
     `layer ${part().layer + layer}, ` + (head < 0 ? `mean of ${part().heads} heads` : `head ${part().head + head}`);
 
@@ -141,6 +142,10 @@ function layOut() {
         const across = Math.max(1, Math.min(list.length, Math.floor((wide - 28) / (side + 14))));
         Object.assign(plan, {left: 14, top: 30, cell, side, tall, across, panels: list, thumbs: new Map(), width: 14 + across * (side + 14),
                              height: Math.ceil(list.length / across) * (tall + 34) + 10});
+    } else if (state.view === "sound") {
+        const cell = state.size || within((high - STRIP - 80) / p.rows, 14, 24), across = Math.max(320, wide - left - 40);
+        Object.assign(plan, {left, top: 34 + STRIP + GAP, cell, across, path: pathOf(map, p.rows, p.cols), width: left + across + 30,
+                             height: 34 + STRIP + GAP + p.rows * cell + 30});
     } else if (state.view === "map") {
         const cell = state.size || within(Math.min((wide - left - up) / p.cols, (high - up - 14) / p.rows), 20, 44);
         Object.assign(plan, {left, top: up, cell, width: left + p.cols * cell + up, height: up + p.rows * cell + 14});
@@ -302,6 +307,51 @@ function stepPicture(down, right) {
     stage.scrollTop = Math.min(y, Math.max(stage.scrollTop, y + plan.tall + 34 - stage.clientHeight));
 }
 
+/* -- over time -- */
+
+const STRIP = 110; /* height of a spectrogram */
+
+/* The columns that never go back and hold the most, those each row attends to most, and how many of these follow the one before. */
+function pathOf(map, rows, cols) {
+    const best = new Float64Array(rows * cols), from = new Uint32Array(rows * cols), columns = [], most = [];
+    for (let i = 0; i < rows; i++)
+        for (let j = 0, at = i * cols; j < cols; j++, at++) {
+            const here = map[at] + (i ? best[at - cols] : 0), left = j && best[at - 1] >= here;
+            best[at] = left ? best[at - 1] : here, from[at] = left ? from[at - 1] : j;
+            if (!j || map[at] > map[i * cols + most[i]]) most[i] = j;
+        }
+    for (let i = rows - 1, j = cols - 1; i >= 0; i--) columns[i] = j = from[i * cols + j];
+    return {columns, most, inOrder: most.filter((j, i) => !i || j >= most[i - 1]).length};
+}
+
+function drawSound(w, h) {
+    const p = part(), {left, top, map, scale, cell: c, across, path} = plan, sx = stage.scrollLeft, sy = stage.scrollTop;
+    const x = j => left + j * across / p.cols - sx, y = i => top + i * c - sy, seconds = data.sound.seconds;
+    if (picture) pen.drawImage(picture, left - sx, 30 - sy, across, STRIP);
+    const [i0, i1] = seen(sy - top, h, c, p.rows);
+    for (let i = i0; i < i1; i++) {
+        for (let j = 0; j < p.cols; j++) {
+            pen.fillStyle = plan.shades[Math.round(Math.min(map[i * p.cols + j] / scale, 1) * 256)];
+            pen.fillRect(x(j), y(i), across / p.cols + .5, c - 1);
+        }
+        label(plan.from[i], left - GAP - sx, y(i + .5), {align: "right", strong: i === state.row});
+    }
+    pen.strokeStyle = style("--mark");
+    pen.lineWidth = 1.5;
+    pen.beginPath();
+    path.columns.forEach((j, i) => pen.lineTo(x(j + .5), y(i + .5)));
+    pen.stroke();
+    path.most.forEach((j, i) => { /* a ring where attention goes back */
+        pen.beginPath();
+        pen.arc(x(j + .5), y(i + .5), i && j < path.most[i - 1] ? 5 : 2.5, 0, 7);
+        i && j < path.most[i - 1] ? pen.stroke() : (pen.fillStyle = style("--mark"), pen.fill());
+    });
+    if (state.row >= 0 && state.col >= 0) pen.strokeRect(x(state.col), y(state.row), across / p.cols, c - 1);
+    for (let n = 0; n <= 8; n++)
+        label((seconds * n / 8).toFixed(2) + " s", left + across * n / 8 - sx, y(p.rows) + 12, {align: "center", color: "--faint"});
+    label(`in order: ${(100 * path.inOrder / p.rows).toFixed(1)} % of ${p.rows} tokens`, left - sx, 14 - sy, {color: "--faint"});
+}
+
 /* -- drawing -- */
 
 function label(text, x, y, {align = "left", turn = 0, strong = false, color = "--ink"} = {}) {
@@ -451,7 +501,7 @@ function draw() {
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, w, h);
-    ({picture: drawPicture, map: drawMap, lines: drawLines, all: drawAll})[state.view](w, h);
+    ({sound: drawSound, picture: drawPicture, map: drawMap, lines: drawLines, all: drawAll})[state.view](w, h);
 }
 const redraw = () => { if (!asked) asked = true, requestAnimationFrame(draw); };
 
@@ -468,6 +518,8 @@ function pointAt(x, y) {
     const p = part(), sx = stage.scrollLeft, sy = stage.scrollTop, {left, top} = plan;
     if (state.view === "picture") return pointAtPicture(x + sx, y + sy);
     const inside = (i, n) => i >= 0 && i < n ? i : -1;
+    if (state.view === "sound")
+        return [inside(Math.floor((y - top + sy) / plan.cell), p.rows), inside(Math.floor((x - left + sx) / plan.across * p.cols), p.cols)];
     if (state.view === "map") {
         const row = y < top ? -1 : inside(Math.floor((y - top + sy) / plan.cell), p.rows);
         const col = x < left ? -1 : inside(Math.floor((x - left + sx) / plan.cell), p.cols);
@@ -486,7 +538,7 @@ function sentenceOf(row, col) {
     if (state.view === "picture") return sentenceOfPicture(row, col);
     if (state.view === "all") return row >= 0 && col >= 0 ? titleOf(row, col < p.heads ? col : -1) : "";
     if (row >= 0 && col >= 0) return `${word(p.from[row])} → ${word(p.to[col])}: ${plan.map[row * p.cols + col].toPrecision(4)}`;
-    if (row < 0 && col < 0 || state.view === "map") return "";
+    if (row < 0 && col < 0 || state.view === "map" || state.view === "sound") return "";
     const list = row >= 0 ? p.to.map((_, j) => plan.map[row * p.cols + j]) : p.from.map((_, i) => plan.map[i * p.cols + col]);
     const best = list.map((v, i) => [v, i]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(([v]) => v > 0);
     const other = row >= 0 ? p.to : p.from;
@@ -520,7 +572,8 @@ function step(down, right) {
         const row = clamp(state.row < 0 ? 0 : state.row + down, p.rows);
         mark(row, clamp(state.col < 0 ? 0 : state.col + right, p.masked ? row + 1 : p.cols));
     }
-    const [high, wide] = state.view === "all" ? [plan.tall + 10, plan.side + 10] : [plan.cell, plan.cell];
+    const [high, wide] = state.view === "all" ? [plan.tall + 10, plan.side + 10] :
+        [plan.cell, state.view === "sound" ? plan.across / p.cols : plan.cell];
     const y = Math.max(state.row, lines ? state.col : 0) * high, x = lines ? 0 : state.col * wide;
     const room = [stage.clientHeight - plan.top - high, stage.clientWidth - plan.left - wide];
     stage.scrollTop = Math.min(y, Math.max(stage.scrollTop, y - room[0]));
@@ -550,6 +603,7 @@ function show(change = {}) {
         const had = data?.picture;
         open(change.sentence ?? 0);
         if (data.picture && !had) change.view ??= "picture";
+        if (data.sound && state.view !== "all") change.view ??= "sound";
         change.reader ??= -1;
     }
     if ("sentence" in change || "view" in change || "kind" in change) change.size ??= 0, stage.scrollTo(0, 0);
@@ -557,17 +611,17 @@ function show(change = {}) {
     if (!part()) state.kind = parts.cross ? "cross" : Object.keys(parts)[0];
     const p = part();
     if (!p) return;
-    if (state.view === "picture" && !pictured()) state.view = "map";
+    if (state.view === "picture" && !pictured() || state.view === "sound" && !heard()) state.view = "map";
     if (state.layer < 0 || state.layer >= p.layers) state.layer = p.layers - 1;
     if (state.head > p.heads || p.heads === 1) state.head = p.heads === 1 ? 1 : 0;
     radios($("kind"), Object.keys(parts).map(k => [k, KINDS[k] ?? k]), state.kind);
-    radios($("view"), Object.entries(VIEWS).filter(([v]) => v !== "picture" || pictured()), state.view);
+    radios($("view"), Object.entries(VIEWS).filter(([v]) => v === "picture" ? pictured() : v === "sound" ? heard() : true), state.view);
     options($("layer"), Array.from({length: p.layers}, (_, l) => [l, p.layer + l]), state.layer);
     const heads = Array.from({length: p.heads}, (_, h) => [h + 1, p.head + h]);
     options($("head"), p.heads > 1 ? [[0, "mean of all"], ...heads] : heads, state.head);
     if (focus) document.querySelector(`input[name="${focus}"]:checked`)?.focus();
     $("sentence").value = state.sentence;
-    $("what").textContent = data.picture ? "Picture" : "Sentence";
+    $("what").textContent = data.picture ? "Picture" : data.sound ? "Sound" : "Sentence";
     const between = document.createElement("i");
     between.textContent = "→";
     const score = document.createElement("i");
@@ -595,6 +649,7 @@ const keys = {
     ",": () => show({head: turn(state.head, -1, part().heads + 1)}),
     ".": () => show({head: turn(state.head, 1, part().heads + 1)}),
     i: () => pictured() && show({view: "picture"}),
+    s: () => heard() && show({view: "sound"}),
     m: () => show({view: "map"}),
     l: () => show({view: "lines"}),
     a: () => show({view: "all"}),

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "view/attention/picture.h"
+#include "view/attention/track.h"
 #include "view/picture/boxes.h"
 #include "view/picture/lit.h"
 #include "view/plot.h"
@@ -24,7 +25,7 @@ static hd_attention_kind kind_of(const hd_attention_maps *a, const hd_attention_
 
 bool hd_attention_pictured(const hd_attention_maps *a, const hd_attention_pick *pick)
 {
-    return a->scene.image.pixel && kind_of(a, pick) != HD_ATTENTION_DECODER;
+    return a->scene.image.pixel && !(a->scene.seconds > 0) && kind_of(a, pick) != HD_ATTENTION_DECODER;
 }
 
 void hd_attention_panels_release(hd_attention_panels *p)
@@ -268,6 +269,11 @@ hd_status hd_attention_draw(const hd_attention_maps *a, const hd_attention_pick 
         s = hd_attention_panels_of(&p, a, pick, err);
         hd_drawing d = hd_attention_panels_drawing(&p);
         if (!s) s = write(context, &d, err), hd_attention_panels_release(&p);
+    } else if (hd_attention_tracked(a, pick)) {
+        hd_attention_track t;
+        s = hd_attention_track_of(&t, a, pick, err);
+        hd_drawing d = hd_attention_track_drawing(&t);
+        if (!s) s = write(context, &d, err), hd_attention_track_release(&t);
     } else {
         hd_attention_map map = {0};
         hd_attention_picture p;

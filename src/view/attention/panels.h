@@ -34,7 +34,7 @@ void hd_attention_panels_release(hd_attention_panels *p); /* accepts {0} */
 /* p is borrowed. */
 hd_drawing hd_attention_panels_drawing(hd_attention_panels *p);
 
-/* Draws what is picked, over the picture or as one map, and hands it to `write`. */
+/* Draws what is picked, over the picture, over time or as one map, and hands it to `write`. */
 typedef hd_status hd_attention_write(void *context, hd_drawing *d, hd_err *err);
 hd_status hd_attention_draw(const hd_attention_maps *a, const hd_attention_pick *pick,
                             hd_attention_write *write, void *context, hd_err *err);

@@ -33,7 +33,7 @@ static uint8_t between(uint8_t a, uint8_t b, double share)
     return (uint8_t)lround(a + (b - a) * share);
 }
 
-static hd_color color_of(double share)
+hd_color hd_attention_color(double share)
 {
     double at = share > 0 ? fmin(share, 1) * (STOPS - 1) : 0;
     int i = at < STOPS - 1 ? (int)at : STOPS - 2;
@@ -169,7 +169,7 @@ static void draw_cell(const hd_attention_picture *p, const hd_canvas *c, size_t 
                         p->top + (double)i * p->cell,
                         p->cell - 1,
                         p->cell - 1,
-                        color_of(share),
+                        hd_attention_color(share),
                         tip};
     c->rect(c->context, &r);
     if (!p->values) return;
@@ -211,7 +211,7 @@ static void draw_legend(const hd_attention_picture *p, const hd_canvas *c)
     double x = p->left, y = p->height - margin - small - gap - bar_height, step = bar_width / STRIPES;
     for (int i = 0; i < STRIPES; i++)
         c->rect(c->context, &(hd_canvas_rect){x + i * step, y, i + 1 < STRIPES ? step + 0.5 : step,
-                                              bar_height, color_of((i + 0.5) / STRIPES), NULL});
+                                              bar_height, hd_attention_color((i + 0.5) / STRIPES), NULL});
     for (int i = 0; i < 3; i++) {
         char number[HD_DECIMAL];
         write_at(c, (hd_canvas_text){.x = x + bar_width * i / 2,

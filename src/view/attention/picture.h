@@ -10,6 +10,8 @@
 
 /* The smallest round number (1, 0.8, 0.6, ...) that no weight exceeds: what the darkest color stands for. */
 double hd_attention_scale(const hd_attention_map *m);
+/* The color of a weight that is this share of the scale. */
+hd_color hd_attention_color(double share);
 
 typedef struct hd_attention_picture {
     const hd_attention_map *map;

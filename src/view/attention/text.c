@@ -8,6 +8,7 @@
 #include "view/attention/panels.h"
 #include "view/attention/panels_text.h"
 #include "view/attention/picture.h"
+#include "view/attention/track.h"
 #include "view/draw/label.h"
 #include "view/draw/text_pen.h"
 
@@ -170,6 +171,7 @@ hd_status hd_attention_text(hd_text *to, const hd_attention_maps *a, const hd_at
     page g = {.pen = {.to = to, .width = look->width, .color = look->color, .utf8 = look->utf8}};
     char buf[HD_LABEL];
     if (hd_attention_pictured(a, &look->pick)) return hd_attention_panels_text(to, a, look, err);
+    if (hd_attention_tracked(a, &look->pick)) return hd_attention_track_text(to, a, look, err);
     hd_status s = hd_attention_map_of(&g.map, a, &look->pick, err);
     if (s) return s;
     g.scale = hd_attention_scale(&g.map);

@@ -88,12 +88,13 @@ static hd_status group(texts *c, hd_err *err)
     return HD_OK;
 }
 
-/* The number of this name, or of this name without its folders; -1: there is none. */
+/* The number of this name, or of this name without some of its folders; -1: there is none. */
 static int32_t find(const texts *refs, const char *name)
 {
     int32_t k = hd_vocab_find(&refs->names, name, strlen(name));
-    const char *slash = strrchr(name, '/');
-    return k < 0 && slash ? hd_vocab_find(&refs->names, slash + 1, strlen(slash + 1)) : k;
+    for (const char *slash = strchr(name, '/'); k < 0 && slash; slash = strchr(slash + 1, '/'))
+        k = hd_vocab_find(&refs->names, slash + 1, strlen(slash + 1));
+    return k;
 }
 
 static hd_status score_one(hd_score_call *j, size_t system, const texts *hyps, size_t i, const texts *refs,
