@@ -95,8 +95,8 @@ static const hd_setting detr_small[] = {
 static const hd_setting las[] = {
     {"encoder", "bi-lstm:1+pyramid:2"}, {"decoder", "lstm"}, {"decoder-layers", "1"},
     {"attention-query", "current"}, {"readout", "tanh"}, {"input-feeding", "true"}, {"decoder-init", "zeros"},
-    {"decoder-input", "scheduled"}, {"sampling-rate", "0.1"}, {"untied", "true"}, {"width", "128"},
-    {"unit", "char"}, {"max-length", "200"}, {"max-positions", "256"}, {"bin-masks", "1"}, {"frame-masks", "1"},
+    {"decoder-input", "scheduled"}, {"sampling-rate", "0.1"}, {"ctc-weight", "0.3"}, {"untied", "true"},
+    {"width", "128"}, {"unit", "char"}, {"max-length", "200"}, {"max-positions", "256"}, {"bin-masks", "1"}, {"frame-masks", "1"},
     {"dropout", "0.2"}, {"label-smoothing", "0.1"}, {"batch-frames", "8000"}, {"lr", "0.002"}, {"warmup", "200"},
     {"schedule", "cosine"}, {"min-lr-ratio", "0.01"}, {"weight-decay", "0.01"}, {"clip", "1"}, {"beta2", "0.98"},
     {"adam-eps", "1e-8"}, {"select-by", "wer"}, {"epochs", "40"}, {0}};

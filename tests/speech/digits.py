@@ -1,19 +1,15 @@
-#!/ usr / bin / env python3
-""
-    "Strings of spoken digits from the Free Spoken Digit Dataset, for trainings by hand (docs/speech.md).
+#!/usr/bin/env python3
+"""Strings of spoken digits from the Free Spoken Digit Dataset, for trainings by hand (docs/speech.md).
 
-    tests /
-    speech /
-    digits
-        .py RECORDINGS OUT[--strings N][--test N][--seed N][--leave - out SPEAKER]
+    tests/speech/digits.py RECORDINGS OUT [--strings N] [--test N] [--seed N] [--leave-out SPEAKER]
 
-    RECORDINGS has DIGIT_SPEAKER_INDEX.wav at 8 kHz.A string is 3 to 7 recordings of one speaker with random
-        gaps between; of those to learn from some have 1 or 2. Recordings of index 0 to 4 are for tests alone, 5 and 6 for
+RECORDINGS has DIGIT_SPEAKER_INDEX.wav at 8 kHz. A string is 3 to 7 recordings of one speaker with random gaps
+between; of those to learn from some have 1 or 2. Recordings of index 0 to 4 are for tests alone, 5 and 6 for
 validation alone. OUT gets the sounds and, as FILE<tab>TEXT, train.tsv, valid.tsv, test.tsv (strings) and
 digits.tsv (the recordings to test with, one by one). With --leave-out all recordings of that speaker are for
 tests and nothing else is. Needs nothing but Python.
 """
-import argparse, array, os, sys, wave
+import argparse, array, functools, os, sys, wave
 
 WORDS = "zero one two three four five six seven eight nine".split()
 RATE, GAP, TEST, VALID = 8000, 0.3, range(0, 5), range(5, 7)
@@ -33,6 +29,7 @@ class Draws:
         return (x ^ x >> 31) % n
 
 
+@functools.lru_cache(maxsize=None)
 def read(path):
     with wave.open(path) as f:
         if (f.getnchannels(), f.getsampwidth(), f.getframerate()) != (1, 2, RATE):
@@ -54,8 +51,7 @@ def write(path, samples):
 
 def recordings(folder):
     """{speaker: {index: {digit: path}}}"""
-    found =
-{}
+    found = {}
     for name in sorted(os.listdir(folder)):
         if not name.endswith(".wav"):
             continue
@@ -66,9 +62,13 @@ def recordings(folder):
     return found
 
 
+NOISE = (lambda draws: array.array("h", [draws.below(5) - 2 for _ in range(2 * RATE)]))(Draws(0))
+
+
 def gap(draws):
     """Almost silence: the recordings are cut close."""
-    return array.array("h", [draws.below(5) - 2 for _ in range(draws.below(int(GAP * RATE)) + 1)])
+    begin, count = draws.below(RATE), draws.below(int(GAP * RATE)) + 1
+    return NOISE[begin : begin + count]
 
 
 def string(draws, speakers, keep, least):

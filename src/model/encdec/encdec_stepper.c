@@ -176,6 +176,9 @@ hd_status hd_encdec_picture_stepper(hd_stepper *out, const hd_encdec *m, const h
     return s;
 }
 
+/* Nobody says more tokens than that: a decoder that goes in circles ends there. */
+enum { FRAMES_OF_A_TOKEN = 2, LEAST_ROOM = 16 };
+
 hd_status hd_encdec_sound_stepper(hd_stepper *out, const hd_encdec *m, const hd_frames_host *sounds,
                                   int32_t start, hd_err *err)
 {
@@ -187,6 +190,11 @@ hd_status hd_encdec_sound_stepper(hd_stepper *out, const hd_encdec *m, const hd_
             return hd_err_set(err, HD_EARG, "sound %zu has %d frames: the model reads 1 to %zu", i,
                               sounds->frames[i], most);
     hd_status s = open_numbered(out, m, "sound", sounds->items, start, &opened, err);
-    if (!s) opened->sounds = sounds;
-    return s;
+    if (s) return s;
+    opened->sounds = sounds;
+    for (size_t i = 0; i < sounds->items; i++) {
+        int32_t room = LEAST_ROOM + sounds->frames[i] / FRAMES_OF_A_TOKEN;
+        if (opened->room[i] > room) opened->room[i] = room;
+    }
+    return HD_OK;
 }

@@ -31,8 +31,6 @@ static hd_status take_texts(hd_speech *s, hd_err *err)
 {
     hd_text one = {0};
     hd_status st = HD_OK;
-    if (!s->set.text)
-        return hd_err_set(err, HD_EFORMAT, "the list has no texts: a line is a file, a tab and what is said");
     s->text = hd_arena_array(&s->memory, s->set.count + 1, sizeof *s->text, err);
     if (!s->text) return HD_ENOMEM;
     for (size_t i = 0; !st && i < s->set.count; i++) {
@@ -53,6 +51,8 @@ hd_status hd_speech_open(hd_speech *out, const char *path, bool skip, bool cased
     hd_speech s = {.cased = cased};
     hd_arena_init(&s.memory, hd_allocator_host, 1 << 16);
     hd_status st = hd_sound_set_open(&s.set, path, skip, err);
+    if (!st && !s.set.text)
+        st = hd_err_set(err, HD_EFORMAT, "%s: no texts: a line is a file, a tab and what is said", path);
     if (!st) st = take_texts(&s, err);
     if (st)
         hd_speech_release(&s);
