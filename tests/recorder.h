@@ -50,6 +50,10 @@
 #define RECORDED_ctc \
     T(loss) T(logp) T(of.x) T(of.forward) T(of.lse) T(of.weight) S(of.seg) S(of.labels)
 #define RECORDED_ctc_back             T(dx) T(of.x) T(of.forward) T(of.lse) T(of.weight) S(of.seg) S(of.labels)
+#define RECORDED_mixture              T(loss) T(dx) T(x) T(target) T(weight)
+#define RECORDED_window               T(y) T(kappa) T(last) T(w.p) T(w.text) T(w.start) S(w.seg) S(w.of)
+#define RECORDED_window_back \
+    T(dp) T(dtext) T(dstart) T(dy) T(dlast) T(kappa) T(w.p) T(w.text) T(w.start) S(w.seg) S(w.of)
 #define RECORDED_total                T(y) T(x)
 #define RECORDED_attend               T(y) T(q) T(k) T(v) T(lse) T(raw) T(scaled) T(masked) T(weights) A(at)
 #define RECORDED_attend_back \

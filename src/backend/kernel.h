@@ -11,6 +11,7 @@
 #include "backend/draw.h"
 #include "backend/function.h"
 #include "backend/grid.h"
+#include "backend/mixture.h"
 #include "backend/norm.h"
 #include "base/status.h"
 #include "tensor/tensor.h"
@@ -54,6 +55,9 @@
     X(distance)             \
     X(ctc)                  \
     X(ctc_back)             \
+    X(mixture)              \
+    X(window)               \
+    X(window_back)          \
     X(total)                \
     X(attend)               \
     X(attend_back)          \

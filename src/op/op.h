@@ -166,6 +166,10 @@ hd_tensor *hd_box_error(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_los
    0. */
 hd_tensor *hd_ctc(hd_run *r, hd_rows logits, const int32_t *label, const hd_seg *labels, int32_t blank,
                   const hd_loss_opt *opt);
+/* mixture.c: -ln of the density of points under mixtures of Gaussians (backend/mixture.h), of handwriting:
+   x [R, 1 + 6M] gives whether the pen is lifted and M Gaussians, target [R, 3] is x, y and the lifting; a row
+   whose lifting is below 0 counts nothing. */
+hd_tensor *hd_mixture_loss(hd_run *r, hd_tensor *x, hd_tensor *target, const hd_loss_opt *opt);
 hd_tensor *hd_sum_loss(hd_run *r, hd_tensor *x, float coef); /* the sum of x as a loss, [1,1] */
 double hd_loss_total(hd_run *r, const hd_tensor *loss);      /* host: sum over rows; NaN after a failure */
 void hd_loss_put(hd_run *r, const hd_tensor *loss);          /* the sum over rows to the step block */
@@ -207,5 +211,13 @@ typedef struct hd_recur_opt {
  */
 hd_rows hd_recur(hd_run *r, hd_rows z, hd_tensor *w, hd_tensor *bias, hd_tensor *start,
                  const hd_recur_opt *opt, hd_tensor **last);
+
+/* mixture.c: the window over characters of Graves, K Gaussians that only move on: p [R, 3K] holds the logs of
+   alpha, beta and the step of kappa, text [Rt, C] the characters. Returns, for each row of p, the sum over
+   the characters u = 1, 2, ... of its item of text[u] * sum over K of alpha exp(-beta (kappa - u)^2), [R, C].
+   start [N, K] is kappa before the first row (NULL: zeros), *last that after the last, *kappa [R, K] that of
+   every row; both hd_real, and their pointers may be NULL. No gradient flows into *kappa. */
+hd_rows hd_window_of(hd_run *r, hd_rows p, hd_rows text, hd_tensor *start, hd_tensor **kappa,
+                     hd_tensor **last);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-enum { STEP_LEAVES = 44, STEP_LOSSES = 10, STEP_ITEMS = 6, STEP_CLASSES = 11, STEP_BUCKETS = 8 };
+enum { STEP_LEAVES = 48, STEP_LOSSES = 12, STEP_ITEMS = 6, STEP_CLASSES = 11, STEP_BUCKETS = 8 };
 
 typedef struct step_shape {
     int32_t len[STEP_ITEMS];
@@ -130,6 +130,20 @@ static hd_tensor *step_ctc(step *s, hd_tensor *logits)
                   hd_seg_of(s->r, len, STEP_ITEMS, NULL), 0, &(hd_loss_opt){.coef = 0.1f});
 }
 
+/* A window that goes over rows as if they were characters, and points as a mixture. */
+static void step_handwriting(step *s, hd_tensor *h)
+{
+    hd_run *r = s->r;
+    hd_tensor *kappa = NULL, *start = hd_apply(r, step_leaf(s, STEP_ITEMS, 2), HD_tanh);
+    hd_rows p = {hd_linear(r, h, step_leaf(s, 6, s->c), NULL, HD_tanh), s->seg};
+    hd_rows y = hd_window_of(r, p, (hd_rows){h, s->seg}, start, NULL, &kappa);
+    hd_real *at = hd_host_take(r, (3 * s->rows + 1) * sizeof *at);
+    for (size_t i = 0; at && i < 3 * s->rows; i++) at[i] = (hd_real)(i % 3 == 2 ? (i / 3) % 2 : i % 7 * 0.1);
+    hd_tensor *x = hd_linear(r, y.t, step_leaf(s, 13, s->c), NULL, HD_tanh);
+    s->loss[10] = at ? hd_mixture_loss(r, x, hd_from(r, s->rows, 3, at), &(hd_loss_opt){.coef = 0.1f}) : NULL;
+    s->loss[11] = hd_sum_loss(r, kappa, 0.1f);
+}
+
 static void step_losses(step *s, hd_tensor *h)
 {
     hd_run *r = s->r;
@@ -145,6 +159,7 @@ static void step_losses(step *s, hd_tensor *h)
     s->loss[8] = hd_box_error(r, box, hd_softmax(r, box), &(hd_loss_opt){.coef = 0.1f});
     s->loss[4] = hd_sum_loss(r, hd_mul(r, h, h), 0.01f);
     s->loss[9] = step_ctc(s, logits);
+    step_handwriting(s, h);
     if (s->shape->host_segments) s->loss[5] = hd_sum_loss(r, hd_fold(r, (hd_rows){h, s->seg}, 2).t, 0.1f);
     hd_tensor *values = NULL;
     s->ids[0] = hd_top(r, logits, 3, &values);
