@@ -124,10 +124,16 @@ long long hd_model_config_whole(hd_model_config *c, const char *key, long long l
 
 double hd_model_config_real(hd_model_config *c, const char *key, double most)
 {
+    return hd_model_config_between(c, key, 0, most);
+}
+
+double hd_model_config_between(hd_model_config *c, const char *key, double least, double most)
+{
     const json_t *v = hd_tokenizer_member(c->object, key);
     v = member(c, key, json_is_number(v), v, "a number");
     double x = v ? json_number_value(v) : 0;
-    if (v && !(x >= 0 && x <= most)) hd_model_config_refuse(c, "\"%s\" is %g, which no model has", key, x);
+    if (v && !(x >= least && x <= most))
+        hd_model_config_refuse(c, "\"%s\" is %g, which no model has", key, x);
     return c->status ? 0 : x;
 }
 

@@ -41,6 +41,7 @@ void hd_model_config_leave(hd_model_config *c, const hd_model_config *inside);
 /* Each takes a key that must be there; what it gives after a fault is harmless. */
 long long hd_model_config_whole(hd_model_config *c, const char *key, long long least, long long most);
 double hd_model_config_real(hd_model_config *c, const char *key, double most); /* from 0 on */
+double hd_model_config_between(hd_model_config *c, const char *key, double least, double most);
 bool hd_model_config_switch(hd_model_config *c, const char *key);
 const char *hd_model_config_text(hd_model_config *c, const char *key);
 int hd_model_config_name(hd_model_config *c, const char *key, const char *const *names, int count);

@@ -52,7 +52,7 @@ static void read_key(hd_model_config *c, const hd_key *k, void *to)
         set_whole(to, k->size, hd_model_config_whole(c, k->name, (long long)k->least, (long long)k->most));
         break;
     case HD_KEY_REAL:
-        set_real(to, k->size, hd_model_config_real(c, k->name, k->most));
+        set_real(to, k->size, hd_model_config_between(c, k->name, k->least, k->most));
         break;
     case HD_KEY_FLAG:
         *(bool *)to = hd_model_config_switch(c, k->name);

@@ -18,13 +18,14 @@
     X(resnet, "convolutions in blocks with a shortcut past each: a ResNet")
 
 /* X(name, what it is): all */
-#define HD_MODEL_LIST(X)                                                             \
-    X(encdec, "an encoder and a decoder: recurrent, a Transformer, or mixed")        \
-    X(bert, "the Transformer's encoder alone, which fills in what is masked")        \
-    X(encoder, "stages of recurrent layers and Transformer blocks, for classifiers") \
-    X(classifier, "a layer that gives labels or numbers, on a model that has rows")  \
-    X(detr, "queries that find the objects of a picture: the Detection Transformer") \
-    HD_IMAGE_MODEL_LIST(X)                                                           \
+#define HD_MODEL_LIST(X)                                                              \
+    X(encdec, "an encoder and a decoder: recurrent, a Transformer, or mixed")         \
+    X(bert, "the Transformer's encoder alone, which fills in what is masked")         \
+    X(encoder, "stages of recurrent layers and Transformer blocks, for classifiers")  \
+    X(classifier, "a layer that gives labels or numbers, on a model that has rows")   \
+    X(detr, "queries that find the objects of a picture: the Detection Transformer")  \
+    X(handwriting, "LSTM layers that write with a pen, and a window over characters") \
+    HD_IMAGE_MODEL_LIST(X)                                                            \
     HD_LM_LIST(X)
 
 #endif

@@ -16,7 +16,7 @@ void hd_prepare(hd_preparing *p, hd_param *w)
     prepare_as(p, w, p->use);
 }
 
-static void prepare_cell(hd_preparing *p, hd_param *w)
+void hd_prepare_cell(hd_preparing *p, hd_param *w)
 {
     prepare_as(p, w, p->use == HD_DECODING ? HD_RECURRING : HD_TRAINING);
 }
@@ -47,7 +47,7 @@ void hd_prepare_recurrent(hd_preparing *p, const hd_recurrent *c)
 {
     for (int k = 0; k < c->layers * c->directions; k++) {
         const hd_recurrent_pass *a = &c->pass[k / c->directions][k % c->directions];
-        hd_prepare(p, a->w_in), prepare_cell(p, a->w);
+        hd_prepare(p, a->w_in), hd_prepare_cell(p, a->w);
     }
 }
 
@@ -67,7 +67,7 @@ static void prepare_cells(hd_preparing *p, const hd_recurrent_decoder *d)
         const hd_recurrent_decoder_layer *a = &d->layer[l];
         hd_param *const all[] = {a->w_in, a->skip, a->context, a->fed, a->begin.w, a->read.w};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_prepare(p, all[i]);
-        prepare_cell(p, a->w);
+        hd_prepare_cell(p, a->w);
     }
     hd_param *const all[] = {k->q.w,          k->k.w,   k->v.w, k->hidden.w, k->place.w, d->read_context.w,
                              d->read_token.w, k->gate.w};

@@ -19,6 +19,7 @@ typedef struct hd_preparing {
 } hd_preparing;
 
 void hd_prepare(hd_preparing *p, hd_param *w);
+void hd_prepare_cell(hd_preparing *p, hd_param *w); /* what only recur reads */
 void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m);
 void hd_prepare_stack(hd_preparing *p, const hd_stack *k);
 void hd_prepare_bert(hd_preparing *p, const hd_bert *m);

@@ -2,6 +2,7 @@
 #include "run/options.h"
 
 #include "backend/backend.h"
+#include "backend/mixture.h"
 #include "data/sound/features.h"
 #include "model/encoder/classifier.h"
 #include "model/encdec/encdec.h"
@@ -100,7 +101,8 @@ enum {
     CAPTION = 1u << HD_TRAIN_CAPTION,
     DETECT = 1u << HD_TRAIN_DETECT,
     TRANSCRIBE = 1u << HD_TRAIN_TRANSCRIBE,
-    TOKENS = ~DETECT, /* tasks with texts */
+    WRITE = 1u << HD_TRAIN_WRITE,
+    TOKENS = ~(DETECT | WRITE), /* tasks with texts that are cut into tokens */
 /* Tasks with labels, of texts or of any items: what a line is to their models says so. */
 #define X(NAME, name, about, what, verb, line, ...) | TEXT_##line << HD_TRAIN_##NAME
     TEXTS = 0 HD_TASK_LIST(X),

@@ -9,8 +9,9 @@
         "sizes and training recipe; other options override parts of it. translate: tiny, small, base or big "
         "(Transformers), sutskever, rnnsearch, luong or tutorial (recurrent); lm: gpt2, gpt2-medium, "
         "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell, "
-        "caption-luong or caption-transformer; detect: detr-small; transcribe: las, speech-tiny or speech-ctc; classify: vit-tiny, vit-lite (the default for pictures) or "
-        "vit-b16", FOR(TRANSLATE | LM | MLM | CLASSIFY | CAPTION | DETECT | TRANSCRIBE),
+        "caption-luong or caption-transformer; detect: detr-small; transcribe: las, speech-tiny or speech-ctc; write: handwriting or "
+        "handwriting-small; classify: vit-tiny, vit-lite (the default for pictures) or vit-b16",
+        FOR(TRANSLATE | LM | MLM | CLASSIFY | CAPTION | DETECT | TRANSCRIBE | WRITE),
         NEEDS(HD_HAS_PRESET))
     PATH("out", 'o', "FOLDER", out, "model folder to write; created if missing", CALL)
     PATH("from", 0, "FOLDER", from,
@@ -34,7 +35,7 @@
         "lines of a token, a tab and its label; classify pictures: an IDX file of pictures and one of "
         "labels, or a list with lines FILE<tab>LABEL; caption: lines of a picture's name, maybe # and a number, a "
         "tab and a caption; transcribe: lines of a sound's file, a tab and what is said, or a folder with "
-        "a.wav, a.txt and so on", DATA)
+        "a.wav, a.txt and so on; write: a file of strokes, or the folder that heed strokes wrote", DATA)
     PATH("train-names", 0, "FILE", train_names,
         "learn only from the pictures named in this file, one name a line", DATA, FOR(CAPTION))
     PATH("valid-names", 0, "FILE", valid_names,
@@ -190,6 +191,9 @@
     REAL("query-reach", 0, "X", "0", query_reach, 0, 1000,
         "what an anchor sees of the picture: its box and X times its size around it, half on each side; 0: all of "
         "it", MODEL, FOR(DETECT), SHAPE, NEEDS(HD_HAS_ANCHORS))
+    INT("mixtures", 0, "N", "20", mixtures, 1, HD_MIXTURE_MOST, "Gaussians whose mixture is the next point", MODEL, FOR(WRITE), SHAPE)
+    INT("window-gaussians", 0, "N", "10", window_gaussians, 0, HD_WINDOW_MOST,
+        "Gaussians of the window that moves along the text; 0: no text is read", MODEL, FOR(WRITE), SHAPE)
     INT("layers", 0, "N", "4", layers, 1, 1000, "layers; of a translator those of encoder and decoder each",
         MODEL, SIZE, NEEDS(HD_HAS_LAYERS))
     INT("width", 0, "N", "128", width, 1, 65536, "hidden size (d_model)", MODEL, SIZE, NEEDS(HD_HAS_NETWORK))
@@ -298,7 +302,7 @@
     INT("batch-frames", 0, "N", "16000", batch_frames, 1, 100000000,
         "frames of sound per update", LEARNING, FOR(TRANSCRIBE))
     INT("batch-size", 0, "N", "12", batch_size, 1, 1000000, "windows (lm, mlm) or items per update", LEARNING,
-        FOR(LM | MLM | LABELS | CAPTION | DETECT), UPDATES)
+        FOR(LM | MLM | LABELS | CAPTION | DETECT | WRITE), UPDATES)
     INT("micro-batches", 0, "N", "1", micro_batches, 1, 100000,
         "split each batch into N parts and accumulate their gradients, to save memory", LEARNING, UPDATES)
     REAL("lr", 0, "X", "0.005", lr, 0, 1000, "peak learning rate", LEARNING, UPDATES)

@@ -30,6 +30,8 @@
     X(LAS, "las", TRANSCRIBE, NONE, las)                                                          \
     X(SPEECH_TINY, "speech-tiny", TRANSCRIBE, LAS, speech_tiny)                                   \
     X(SPEECH_CTC, "speech-ctc", TRANSCRIBE, LAS, speech_ctc)                                      \
+    X(HANDWRITING, "handwriting", WRITE, NONE, handwriting)                                       \
+    X(HANDWRITING_SMALL, "handwriting-small", WRITE, HANDWRITING, handwriting_small)              \
     X(VIT_TINY, "vit-tiny", CLASSIFY, VIT_LITE, vit_tiny)                                         \
     X(VIT_LITE, "vit-lite", CLASSIFY, NONE, vit_lite)                                             \
     X(VIT_B16, "vit-b16", CLASSIFY, VIT_LITE, vit_b16)

@@ -24,7 +24,9 @@
     X(DETECT, detect, "the objects in pictures, with their boxes", "a detector", "detect", picture, false,  \
       false, "best_ap50", detector)                                                                         \
     X(TRANSCRIBE, transcribe, "what is said in sounds", "a speech recognizer", "transcribe", sound, false,  \
-      true, "best_wer", transcriber)
+      true, "best_wer", transcriber)                                                                        \
+    X(WRITE, write, "handwriting, from strokes of a pen", "a model of handwriting", "write", text, false,   \
+      false, "best_loss", handwriter)
 
 #define X(NAME, name, ...) HD_TRAIN_##NAME,
 typedef enum hd_train_task { HD_TASK_LIST(X) HD_TRAIN_TASKS } hd_train_task;

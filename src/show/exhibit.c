@@ -62,6 +62,12 @@ hd_status hd_exhibit_text_of(hd_exhibit **out, hd_run *r, const hd_model_folder 
                                  : can->fill    ? HD_EXHIBIT_MASKED
                                                 : HD_EXHIBIT_LABELER;
     hd_exhibit *x = NULL;
+    if (kind == HD_EXHIBIT_LABELER && !can->body)
+        return hd_err_set(
+            err, HD_EARG,
+            "a model of kind %s cannot be explained: use a translator, a language model, a BERT "
+            "or a classifier",
+            can->name);
     hd_status s = check(text, kinds[kind].what, err);
     if (!s) s = hd_exhibit_new(&x, kind, &f->model, err);
     if (!s && kind == HD_EXHIBIT_TRANSLATOR) x->shown = step;

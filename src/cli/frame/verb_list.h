@@ -19,6 +19,7 @@
     X(caption, "write captions for pictures")                                 \
     X(transcribe, "write down what is said in sounds")                        \
     X(detect, "find the objects in pictures")                                 \
+    X(write, "write text by hand: strokes of a pen, as a picture")            \
     X(tokenize, "turn text into tokens, or back")                             \
     X(import, "make a model from a Hugging Face checkpoint")                  \
     X(export, "write a model as a Hugging Face checkpoint")                   \
@@ -27,6 +28,7 @@
     X(bench, "time training and decoding on this machine")                    \
     X(corpus, "write a small English-German corpus for training")             \
     X(shapes, "draw pictures of shapes with classes, boxes and captions")     \
+    X(strokes, "make lines of handwriting from stroke fonts")                 \
     X(help, "show help for heed or a verb")
 
 #endif

@@ -194,7 +194,8 @@ static hd_status put_training(page *p, const hd_model_folder *f, const char *fol
     hd_details_real(&p->of, "training_tflop", now.flops / 1e12, "");
     if (isnan(now.best)) return HD_OK;
     bool by_loss = now.best <= -now.best_loss && now.best >= -now.best_loss; /* what the best was chosen by */
-    hd_details_real(&p->of, by_loss ? "best_loss" : f->task->best, fabs(now.best), "");
+    hd_details_real(&p->of, by_loss ? "best_loss" : f->task->best, by_loss ? now.best_loss : fabs(now.best),
+                    "");
     hd_details_whole(&p->of, "best_step", now.best_step);
     return HD_OK;
 }

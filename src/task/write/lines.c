@@ -1,0 +1,228 @@
+/* Lines of handwriting on their way to the model. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "op/replay.h"
+#include "task/write/training.h"
+
+/* Streams of the seed: one an epoch. */
+#define STREAM 0x7772697465000000u
+
+enum { WINDOW = 16 }; /* batches whose lines are sorted by length together */
+
+/* -- characters -- */
+
+hd_status hd_write_lines_make(hd_write_lines *out, const hd_strokes *s, const hd_tokenizer *t, hd_err *err)
+{
+    hd_ids ids = {0};
+    hd_status st = HD_OK;
+    *out = (hd_write_lines){.strokes = s, .first_id = hd_mem_array(s->count + 1, sizeof *out->first_id)};
+    if (!out->first_id) return hd_err_nomem(err, (s->count + 1) * sizeof *out->first_id);
+    for (size_t i = 0; !st && i < s->count; i++) {
+        const char *text = hd_strokes_text(s, i);
+        out->first_id[i] = ids.count;
+        st = hd_tokenizer_encode_ids(t, text, strlen(text), &ids, err);
+    }
+    out->first_id[s->count] = ids.count;
+    out->id = ids.at;
+    return st;
+}
+
+void hd_write_lines_release(hd_write_lines *l)
+{
+    hd_mem_free(l->id);
+    hd_mem_free(l->first_id);
+    *l = (hd_write_lines){0};
+}
+
+/* -- numbers -- */
+
+static double offset(const hd_pen_point *p, int axis)
+{
+    return axis ? (double)(p[1].y - p[0].y) : (double)(p[1].x - p[0].x);
+}
+
+hd_status hd_write_measure(hd_handwriting_opt *to, const hd_strokes *s, hd_err *err)
+{
+    for (int axis = 0; axis < 2; axis++) {
+        double sum = 0, squares = 0, n = 0;
+        for (size_t i = 0; i < s->count; i++)
+            for (size_t k = 1; k < hd_strokes_points(s, i); k++, n++)
+                sum += offset(hd_strokes_line(s, i) + k - 1, axis);
+        for (size_t i = 0; n > 0 && i < s->count; i++)
+            for (size_t k = 1; k < hd_strokes_points(s, i); k++) {
+                double d = offset(hd_strokes_line(s, i) + k - 1, axis) - sum / n;
+                squares += d * d;
+            }
+        to->mean[axis] = n > 0 ? (float)(sum / n) : 0,
+        to->deviation[axis] = n > 0 ? (float)sqrt(squares / n) : 0;
+        if (!(to->deviation[axis] > 0))
+            return hd_err_set(err, HD_EFORMAT,
+                              "the handwriting has no strokes to learn from: all its points "
+                              "lie in one place or line");
+    }
+    return HD_OK;
+}
+
+size_t hd_write_points(const hd_strokes *s, const uint32_t *which, size_t count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) n += hd_strokes_points(s, which[i]) - 1;
+    return n;
+}
+
+static void normalize(hd_real *to, const hd_pen_point *from, const hd_handwriting_opt *o)
+{
+    for (int axis = 0; axis < 2; axis++)
+        to[axis] = (hd_real)((offset(from, axis) - (double)o->mean[axis]) / (double)o->deviation[axis]);
+    to[2] = from[1].lift;
+}
+
+double hd_write_baseline(const hd_handwriting_opt *o, const hd_strokes *s)
+{
+    double n = 0, lifted = 0, product = 0;
+    hd_real x[3];
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t k = 1; k < hd_strokes_points(s, i); k++, n++) {
+            normalize(x, hd_strokes_line(s, i) + k - 1, o);
+            lifted += (double)x[2], product += (double)x[0] * (double)x[1];
+        }
+    /* of numbers whose deviations are 1: the entropy of a Gaussian with this correlation */
+    double rho = product / n, e = lifted / n, pen = 0;
+    if (e > 0 && e < 1) pen = -e * log(e) - (1 - e) * log(1 - e);
+    return 1 + log(2 * 3.14159265358979323846) + 0.5 * log(1 - rho * rho) + pen;
+}
+
+/* -- a batch -- */
+
+/* Steps of captured graphs are many: of their lengths there should be few kinds. */
+static hd_bounds bounds_of(const hd_run *r, const int32_t *len, size_t count, size_t step)
+{
+    hd_bounds b = {.items = count};
+    for (size_t i = 0; i < count; i++) {
+        b.rows += (size_t)len[i];
+        if ((size_t)len[i] > b.longest) b.longest = (size_t)len[i];
+    }
+    if (!r->training || !r->backend->capture) return b;
+    b.longest = (b.longest + step - 1) / step * step;
+    b.rows = b.longest * count;
+    return b;
+}
+
+static void fill_line(hd_real *in, hd_real *next, const hd_pen_point *p, size_t points,
+                      const hd_handwriting_opt *o)
+{
+    in[0] = in[1] = 0, in[2] = p[0].lift;
+    for (size_t k = 1; k < points; k++) {
+        normalize(next + 3 * (k - 1), p + k - 1, o);
+        if (k + 1 < points) memcpy(in + 3 * k, next + 3 * (k - 1), 3 * sizeof *in);
+    }
+}
+
+static bool send_points(hd_run *r, hd_handwriting_batch *to, const hd_strokes *s, const uint32_t *which,
+                        size_t count, const hd_seg *seg, const hd_handwriting_opt *o)
+{
+    size_t rows = seg->rows, at = 0;
+    hd_real *in = hd_host_take(r, (6 * rows + 1) * sizeof *in), *next = in + 3 * rows;
+    if (!in) return false;
+    for (size_t i = 0; i < count; i++) {
+        size_t points = hd_strokes_points(s, which[i]);
+        fill_line(in + 3 * at, next + 3 * at, hd_strokes_line(s, which[i]), points, o);
+        at += points - 1;
+    }
+    for (; at < rows; at++) next[3 * at + 2] = -1; /* of no line */
+    to->point = (hd_rows){hd_from(r, rows, 3, in), seg};
+    to->next = hd_from(r, rows, 3, next);
+    return to->point.t && to->next;
+}
+
+uint64_t hd_write_send(hd_run *r, hd_handwriting_batch *to, const hd_write_lines *l, const uint32_t *which,
+                       size_t count, const hd_handwriting_opt *o)
+{
+    int32_t *len = hd_host_take(r, (2 * count + 1) * sizeof *len), *letters = len + count,
+            *key = hd_host_take(r, (count + 1) * sizeof *key);
+    size_t ids = 0;
+    *to = (hd_handwriting_batch){0};
+    if (!len || !key) return 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t n = l->first_id[which[i] + 1] - l->first_id[which[i]];
+        len[i] = (int32_t)hd_strokes_points(l->strokes, which[i]) - 1, key[i] = (int32_t)which[i];
+        letters[i] = (int32_t)n, ids += n;
+    }
+    hd_bounds points = bounds_of(r, len, count, 64), text = bounds_of(r, letters, count, 16);
+    int32_t *id = hd_host_take(r, (ids + 1) * sizeof *id);
+    hd_seg *seg = hd_seg_within(r, len, count, key, points);
+    if (!id || !seg) return 0;
+    for (size_t i = 0, at = 0; i < count; at += (size_t)letters[i++])
+        if (letters[i]) memcpy(id + at, l->id + l->first_id[which[i]], (size_t)letters[i] * sizeof *id);
+    if (o->window) {
+        seg->steps = hd_unroll(r, seg);
+        to->text = hd_seg_within(r, letters, count, key, text);
+        to->ids = hd_ids_within(r, id, ids, text.rows);
+    }
+    send_points(r, to, l->strokes, which, count, seg, o);
+    return hd_shape_mix(hd_shape_of(points, seg->full ? points.rows : 0),
+                        o->window ? hd_shape_of(text, ids) : 1);
+}
+
+/* -- the order of lines -- */
+
+hd_status hd_write_order_make(hd_write_order *o, size_t count, size_t each, hd_err *err)
+{
+    *o = (hd_write_order){.count = count, .each = each, .batches = (count + each - 1) / each};
+    o->line = hd_mem_array(count, sizeof *o->line);
+    o->batch = hd_mem_array(o->batches, sizeof *o->batch);
+    o->length = hd_mem_array(count, sizeof *o->length);
+    return o->line && o->batch && o->length ? HD_OK : hd_err_nomem(err, count * sizeof *o->line);
+}
+
+void hd_write_order_release(hd_write_order *o)
+{
+    hd_mem_free(o->line);
+    hd_mem_free(o->batch);
+    hd_mem_free(o->length);
+    *o = (hd_write_order){0};
+}
+
+static void shuffle(uint32_t *x, size_t count, hd_rng *rng)
+{
+    for (size_t i = 0; i < count; i++) x[i] = (uint32_t)i;
+    for (size_t i = count; i > 1; i--) {
+        uint32_t j = hd_rng_below(rng, (uint32_t)i), keep = x[i - 1];
+        x[i - 1] = x[j], x[j] = keep;
+    }
+}
+
+/* Equal lengths by their number, so that the order is one whatever sorts. */
+static int by_length(const void *a, const void *b)
+{
+    const hd_write_length *x = a, *y = b;
+    if (x->points != y->points) return x->points < y->points ? -1 : 1;
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+void hd_write_order_form(hd_write_order *o, const hd_strokes *s, uint64_t seed, uint64_t epoch)
+{
+    if (o->formed && o->epoch == epoch) return;
+    hd_rng rng = hd_rng_make(seed, STREAM + epoch);
+    shuffle(o->line, o->count, &rng);
+    for (size_t from = 0; from < o->count; from += o->each * WINDOW) {
+        size_t n = o->count - from < o->each * WINDOW ? o->count - from : o->each * WINDOW;
+        for (size_t i = 0; i < n; i++)
+            o->length[i] = (hd_write_length){o->line[from + i], hd_strokes_points(s, o->line[from + i])};
+        qsort(o->length, n, sizeof *o->length, by_length);
+        for (size_t i = 0; i < n; i++) o->line[from + i] = o->length[i].line;
+    }
+    shuffle(o->batch, o->batches, &rng);
+    o->epoch = epoch, o->formed = true;
+}
+
+const uint32_t *hd_write_order_batch(const hd_write_order *o, size_t turn, size_t *count)
+{
+    size_t from = o->batch[turn] * o->each;
+    *count = o->count - from < o->each ? o->count - from : o->each;
+    return o->line + from;
+}

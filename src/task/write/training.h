@@ -1,0 +1,60 @@
+/* Training a model of handwriting: its options, and lines as it reads them. */
+#ifndef HD_TASK_WRITE_TRAINING_H
+#define HD_TASK_WRITE_TRAINING_H
+
+#include "run/recipe.h"
+#include "task/write/write.h"
+
+extern const hd_recipe hd_recipe_write;
+
+/* HD_EARG where options do not go together. */
+hd_status hd_write_check(const hd_train_options *o, hd_err *err);
+/* The model but for its characters and the mean and deviation of points. */
+hd_handwriting_opt hd_write_model(const hd_train_options *o);
+
+/* -- lines on their way to the model -- */
+
+typedef struct hd_write_lines {
+    const hd_strokes *strokes;
+    int32_t *id;      /* of the characters of all lines */
+    size_t *first_id; /* [count + 1] */
+} hd_write_lines;
+
+/* Cuts the texts into characters. */
+hd_status hd_write_lines_make(hd_write_lines *out, const hd_strokes *s, const hd_tokenizer *t, hd_err *err);
+void hd_write_lines_release(hd_write_lines *l); /* accepts {0} */
+
+/* Mean and deviation of the offsets between points. HD_EFORMAT: there are none, or all are alike. */
+hd_status hd_write_measure(hd_handwriting_opt *to, const hd_strokes *s, hd_err *err);
+/* Points that are predicted: all of a line but the first. */
+size_t hd_write_points(const hd_strokes *s, const uint32_t *which, size_t count);
+
+/* Sends lines and fills *to. The number tells the shape of the step. A failure stays in the run. */
+uint64_t hd_write_send(hd_run *r, hd_handwriting_batch *to, const hd_write_lines *l, const uint32_t *which,
+                       size_t count, const hd_handwriting_opt *o);
+
+typedef struct hd_write_length {
+    uint32_t line;
+    size_t points;
+} hd_write_length;
+
+/* Lines of an epoch in batches: drawn by seed and epoch, such of similar length together. */
+typedef struct hd_write_order {
+    uint32_t *line;          /* [count], batch by batch */
+    uint32_t *batch;         /* [batches], in the order in which they are given */
+    hd_write_length *length; /* scratch: [count] */
+    size_t count, each, batches;
+    uint64_t epoch;
+    bool formed;
+} hd_write_order;
+
+hd_status hd_write_order_make(hd_write_order *o, size_t count, size_t each, hd_err *err);
+void hd_write_order_form(hd_write_order *o, const hd_strokes *s, uint64_t seed, uint64_t epoch);
+const uint32_t *hd_write_order_batch(const hd_write_order *o, size_t turn, size_t *count);
+void hd_write_order_release(hd_write_order *o); /* accepts {0} */
+
+/* Nats a point of the best single Gaussian and lifting that know nothing of what came before, fitted to s:
+   what a model has to beat. */
+double hd_write_baseline(const hd_handwriting_opt *o, const hd_strokes *s);
+
+#endif
