@@ -305,23 +305,29 @@ static void every_failed_allocation_is_told(void **state)
     free(w.bytes);
 }
 
-/* An hour of sound, most of it a hole in the file. */
-static void an_hour_is_read_in_little_memory(void **state)
+/* A sound of that many samples, all but the first and the last of which are a hole in the file. */
+static const char *put_long(const char *name, size_t count, int rate)
 {
-    const size_t count = (size_t)3600 * 48000;
-    float piece[4096];
-    hd_err err = {0};
-    hd_sound_file *f = NULL;
-    (void)state;
-    made_wav w = make_wav(&(wav_kind){1, 16, 1, 48000, 0}, steps, 1);
+    made_wav w = make_wav(&(wav_kind){1, 16, 1, rate, 0}, steps, 1);
     set_number(&w, w.data - 4, count * 2, 4);
-    const char *path = at("hour.wav");
+    const char *path = at("%s", name);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(w.bytes, 1, w.size, file), w.size);
     assert_int_equal(fseeko(file, (off_t)(w.data + count * 2 - 1), SEEK_SET), 0);
     assert_int_equal(fputc(0x40, file), 0x40);
     fclose(file);
+    free(w.bytes);
+    return path;
+}
+
+static void an_hour_is_read_in_little_memory(void **state)
+{
+    float piece[4096];
+    hd_err err = {0};
+    hd_sound_file *f = NULL;
+    (void)state;
+    const char *path = put_long("hour.wav", (size_t)3600 * 48000, 48000);
     const size_t used = hd_mem_now().used;
     hd_mem_peak_reset();
     if (hd_sound_file_open(&f, path, 16000, &err)) fail_msg("%s", err.text);
@@ -333,7 +339,35 @@ static void an_hour_is_read_in_little_memory(void **state)
     assert_true(hd_mem_now().peak - used < (1 << 20));
     hd_sound_file_close(f);
     remove(path);
-    free(w.bytes);
+}
+
+/* Pages of this process that are in memory. */
+static long resident(void)
+{
+    long all, here = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%ld %ld", &all, &here) != 2) here = 0;
+    if (f) fclose(f);
+    return here;
+}
+
+/* Pages of the file do not pile up in the process. */
+static void what_was_read_of_a_file_is_forgotten(void **state)
+{
+    enum { COUNT = 600 * 16000 };
+    static float piece[29000];
+    hd_err err = {0};
+    hd_sound_file *f = NULL;
+    (void)state;
+    const char *path = put_long("long.wav", COUNT, 16000); /* 19 MB */
+    if (hd_sound_file_open(&f, path, 0, &err)) fail_msg("%s", err.text);
+    assert_int_equal(hd_sound_file_read(f, 0, 29000, piece, &err), HD_OK);
+    const long before = resident();
+    for (size_t from = 0; from + 29000 < COUNT; from += 28000)
+        assert_int_equal(hd_sound_file_read(f, from, 29000, piece, &err), HD_OK);
+    assert_true((resident() - before) * sysconf(_SC_PAGESIZE) < (4 << 20));
+    hd_sound_file_close(f);
+    remove(path);
 }
 
 int main(void)
@@ -352,6 +386,7 @@ int main(void)
         cmocka_unit_test(rates_out_of_range_are_refused),
         cmocka_unit_test(every_failed_allocation_is_told),
         cmocka_unit_test(an_hour_is_read_in_little_memory),
+        cmocka_unit_test(what_was_read_of_a_file_is_forgotten),
     };
     return outcome(cmocka_run_group_tests(tests, scratch_make, scratch_remove));
 }

@@ -27,6 +27,9 @@ struct hd_sound_file {
     hd_resampler *other; /* to the rate that was asked for; NULL: it is that of the file */
 };
 
+/* These bytes of the file were read: memory does not grow with its length. */
+void hd_sound_file_forget(const hd_sound_file *f, const uint8_t *bytes, size_t size);
+
 /* These fill codec, state, channels, rate, count, which are checked by the caller. `title` names the format
    in messages. */
 hd_status hd_sound_open_wav(hd_sound_file *f, const char *title, hd_err *err);

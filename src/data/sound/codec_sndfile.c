@@ -48,7 +48,7 @@ static sf_count_t read_bytes(void *to, sf_count_t count, void *context)
     if (count > left) count = left;
     if (count <= 0) return 0;
     memcpy(to, w->of->bytes + w->at, (size_t)count);
-    hd_map_forget(&w->of->map, w->of->bytes + w->at, (size_t)count);
+    hd_sound_file_forget(w->of, w->of->bytes + w->at, (size_t)count);
     w->at += count;
     return count;
 }

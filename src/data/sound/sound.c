@@ -9,7 +9,10 @@
 #include "base/mem.h"
 #include "data/sound/codec.h"
 
-enum { PIECE = 1 << 18 }; /* samples that are read at once */
+enum {
+    PIECE = 1 << 18,  /* samples that are read at once */
+    AROUND = 1 << 22, /* bytes */
+};
 
 #define FRAMES_MOST ((size_t)1 << 40) /* that a header may speak of */
 #define LOUDEST     1e9f              /* beyond that the power of a frame overflows */
@@ -173,6 +176,14 @@ size_t hd_sound_file_count(const hd_sound_file *f)
 const char *hd_sound_file_name(const hd_sound_file *f)
 {
     return f->name;
+}
+
+/* Easy to get wrong: a page that is touched brings back others before it, up to the largest size of a page.
+ */
+void hd_sound_file_forget(const hd_sound_file *f, const uint8_t *bytes, size_t size)
+{
+    const size_t begin = (size_t)(bytes - f->bytes), before = begin < AROUND ? begin : AROUND;
+    hd_map_forget(&f->map, bytes - before, before + size);
 }
 
 /* Samples as the file has them, in pieces: what was read is dropped from memory. */

@@ -86,7 +86,7 @@ static hd_status read_frames(hd_sound_file *f, size_t from, size_t count, float 
     const wav *w = f->state;
     (void)err;
     w->mean(w, from, count, to);
-    hd_map_forget(&f->map, w->data + from * w->block, count * w->block);
+    hd_sound_file_forget(f, w->data + from * w->block, count * w->block);
     return HD_OK;
 }
 
