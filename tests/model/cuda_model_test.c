@@ -28,6 +28,7 @@ typedef struct variant {
     bool tied, learned, bias, recompute, plain;
     float dropout;
     size_t width, heads, inner, vocab; /* 0: those of toy.h */
+    int relative, block;
 } variant;
 
 static const variant variants[] = {
@@ -48,6 +49,9 @@ static const variant variants[] = {
     {"gpt", .gpt = true, .norm = PRE, .act = HD_gelu_tanh},
     {"gpt, dropout", .gpt = true, .norm = PRE, .act = HD_gelu, .dropout = 0.2f},
     {"gpt post-norm, dropout", .gpt = true, .act = HD_relu, .dropout = 0.2f},
+    {"gpt, relative attention", .gpt = true, .norm = PRE, .act = HD_gelu, .dropout = 0.2f, .relative = 5},
+    {"gpt, relative attention, blocks, heads of 64", .gpt = true, .norm = PRE, .act = HD_gelu,
+     .dropout = 0.1f, .width = 128, .heads = 2, .inner = 256, .vocab = 100, .relative = 6, .block = 3},
     {"gpt, heads of 64, 1000 words", .gpt = true, .norm = PRE, .act = HD_gelu_tanh, .dropout = 0.1f,
      .width = 256, .heads = 4, .inner = 512, .vocab = 1000},
 };
@@ -66,6 +70,7 @@ static hd_encdec_opt transformer_of(const variant *v)
 static hd_gpt_opt gpt_of(const variant *v)
 {
     hd_gpt_opt o = toy_gpt_opt();
+    o.stack.relative_span = v->relative, o.stack.local_block = v->block;
     if (v->width) o.stack.width = v->width, o.stack.heads = (int)v->heads, o.stack.inner = v->inner;
     if (v->vocab) o.vocab = v->vocab;
     o.stack.pre_norm = v->norm != POST, o.stack.act = v->act;

@@ -153,18 +153,24 @@ static __global__ void __launch_bounds__(THREADS, D > 64 ? (FAR ? 1 : 2)
             a + ROWS <= p.tq && begin + ROWS <= p.tk && (!t.causal || begin + ROWS - 1 <= a + p.shift);
         if (FAR && begin < block_begin(t, a + ROWS - 1 + p.shift)) whole = false;
         float s[8][4], ds[8][4];
+        auto score = [&] {
+            group_scores<D>(s, left_k, ROWS, slabs_at<D, false>(q, 0, ROWS), ROWS);
+            group_scores<D>(ds, left_v, ROWS, slabs_at<D, false>(dy, 0, ROWS), ROWS);
+        };
         if (distances) {
+            float right[8][4], left[8][4];
             group_matrix left_q = slabs_at<D, false>(q, 0, ROWS);
-            group_scores<D>(s, left_q, ROWS, slabs_at<D, false>(vectors + i % 3 * ROWS * D, 0, ROWS), ROWS);
-            group_scores<D>(ds, left_q, ROWS, slabs_at<D, false>(vectors + (i + 1) % 3 * ROWS * D, 0, ROWS),
+            group_scores<D>(right, left_q, ROWS, slabs_at<D, false>(vectors + i % 3 * ROWS * D, 0, ROWS),
                             ROWS);
-            group_wait<1>(s);
-            band_put(band, 1, s);
-            group_wait<0>(ds);
-            band_put(band, 0, ds);
+            group_scores<D>(left, left_q, ROWS, slabs_at<D, false>(vectors + (i + 1) % 3 * ROWS * D, 0, ROWS),
+                            ROWS);
+            if (D <= 64) score(); /* registers for all four */
+            group_wait<(D <= 64 ? 3 : 1)>(right);
+            band_put(band, 1, right);
+            group_wait<(D <= 64 ? 2 : 0)>(left);
+            band_put(band, 0, left);
         }
-        group_scores<D>(s, left_k, ROWS, slabs_at<D, false>(q, 0, ROWS), ROWS);
-        group_scores<D>(ds, left_v, ROWS, slabs_at<D, false>(dy, 0, ROWS), ROWS);
+        if (D > 64 || !distances) score();
         group_wait<1>(s);
         if (distances) {
             __syncthreads(); /* the band is of all warps */
@@ -268,15 +274,20 @@ static __global__ void __launch_bounds__(THREADS, !FAR     ? 3
         bool whole = from + ROWS <= p.tk && (!t.causal || from + ROWS - 1 <= begin + p.shift);
         float s[8][4], ds[8][4];
         uint32_t slopes[4][4];
+        auto score = [&] {
+            group_scores<D>(s, left_q, ROWS, slabs_at<D, false>(k, 0, ROWS), ROWS);
+            group_scores<D>(ds, left_dy, ROWS, slabs_at<D, false>(v, 0, ROWS), ROWS);
+        };
         if (distances) {
-            group_scores<D>(ds, left_q, ROWS, slabs_at<D, false>(vectors + (b + 1) % 3 * ROWS * D, 0, ROWS),
+            float m[8][4];
+            group_scores<D>(m, left_q, ROWS, slabs_at<D, false>(vectors + (b + 1) % 3 * ROWS * D, 0, ROWS),
                             ROWS);
-            group_wait<0>(ds);
-            band_put(band, ~b & 1, ds);
+            if (D <= 64) score(); /* registers for all three */
+            group_wait<(D <= 64 ? 2 : 0)>(m);
+            band_put(band, ~b & 1, m);
             __syncwarp();
         }
-        group_scores<D>(s, left_q, ROWS, slabs_at<D, false>(k, 0, ROWS), ROWS);
-        group_scores<D>(ds, left_dy, ROWS, slabs_at<D, false>(v, 0, ROWS), ROWS);
+        if (D > 64 || !distances) score();
         group_wait<1>(s);
         band_view cells = {};
         if (distances) {

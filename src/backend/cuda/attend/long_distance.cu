@@ -107,15 +107,22 @@ static __global__ void __launch_bounds__(THREADS, D > 64 ? 1 : 2)
         int begin = at.tile * ROWS, from = begin - diagonal * ROWS, a = begin + band_row();
         two_rows r = rows_at(p, rows[stage], begin);
         float s[8][4], ds[8][4];
-        group_scores<D>(s, left_q, ROWS, slabs_at<D, false>(left, 0, ROWS), ROWS);
-        group_scores<D>(ds, left_q, ROWS, slabs_at<D, false>(right, 0, ROWS), ROWS);
-        group_wait<1>(s);
-        band_put(band, 0, s);
-        group_wait<0>(ds);
-        band_put(band, 1, ds);
-        __syncwarp();
-        group_scores<D>(s, left_q, ROWS, slabs_at<D, false>(k, 0, ROWS), ROWS);
-        group_scores<D>(ds, left_dy, ROWS, slabs_at<D, false>(v, 0, ROWS), ROWS);
+        auto score = [&] {
+            group_scores<D>(s, left_q, ROWS, slabs_at<D, false>(k, 0, ROWS), ROWS);
+            group_scores<D>(ds, left_dy, ROWS, slabs_at<D, false>(v, 0, ROWS), ROWS);
+        };
+        {
+            float of_left[8][4], of_right[8][4];
+            group_scores<D>(of_left, left_q, ROWS, slabs_at<D, false>(left, 0, ROWS), ROWS);
+            group_scores<D>(of_right, left_q, ROWS, slabs_at<D, false>(right, 0, ROWS), ROWS);
+            if (D <= 64) score(); /* registers for all four */
+            group_wait<(D <= 64 ? 3 : 1)>(of_left);
+            band_put(band, 0, of_left);
+            group_wait<(D <= 64 ? 2 : 0)>(of_right);
+            band_put(band, 1, of_right);
+            __syncwarp();
+        }
+        if (D > 64) score();
         band_view cells = band_at(band, 1);
         group_wait<1>(s);
         band_add(s, cells);
