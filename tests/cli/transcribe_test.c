@@ -144,7 +144,7 @@ static void letters_listen_to_times(void **state)
              "\"in_order\":' a.json && grep -q 'class=\"sentence\".*\"png\":\"data:image/png' a.html && test "
              "-s a-2.svg");
     assert_prints("$HEED transcribe model sounds/9*.wav --monotone 2>&1 >/dev/null | sed 's/[0-9.]\\+/N/g'",
-                  0, "heed: attention in order: N % of N tokens\n");
+                  0, "heed: attention in order: N % of N tokens, over N % of the time\n");
     const char *out = must_run("$HEED transcribe model sounds/90.wav --view");
     assert_non_null(strstr(out, "Cross-attention, layer 1 of 1"));
     assert_prints("$HEED transcribe model sounds/90.wav --kind encoder --view 2>&1 >/dev/null | wc -l", 0,

@@ -55,7 +55,7 @@ static void a_drawing_has_the_spectrogram_the_map_and_the_path(void **state)
     assert_int_equal(count_of(svg, "<image"), 2);
     assert_non_null(strstr(svg, ">si&lt;x&gt;</text>"));
     assert_non_null(strstr(svg, ">Cross-attention, layer 2 of 2, head 1 of 1</text>"));
-    assert_non_null(strstr(svg, ">in order: 75.0 % of 4 tokens; the path holds 62.5 %</text>"));
+    assert_non_null(strstr(svg, ">in order: 75.0 % of 4 tokens, over 80 % of the time</text>"));
     assert_non_null(strstr(svg, ">0.4 s</text>"));
     free(svg);
     hd_attention_release(&a);

@@ -83,8 +83,9 @@ typedef struct call {
     const char *name[CHUNK];
     hd_err why[CHUNK]; /* of those that could not */
     size_t count;
-    size_t number, bad;      /* so far */
-    size_t in_order, tokens; /* of --monotone */
+    size_t number, bad;              /* so far */
+    size_t in_order, tokens, looked; /* of --monotone */
+    double span;                     /* the same: of all sounds that were looked at, summed */
 } call;
 
 static hd_status write_chunk(call *c, const hd_written_all *found, hd_err *err)
@@ -108,7 +109,7 @@ static hd_status measure(call *c, const hd_attention_maps *maps, hd_err *err)
     hd_status s =
         hd_attention_map_of(&map, maps, &(hd_attention_pick){1 + HD_ATTENTION_CROSS, o->layer, o->head}, err);
     if (!s) s = hd_monotone_of(&m, map.weight, map.rows, map.cols, err);
-    if (!s) c->in_order += m.in_order, c->tokens += m.rows;
+    if (!s) c->in_order += m.in_order, c->tokens += m.rows, c->span += m.span, c->looked++;
     hd_monotone_release(&m);
     hd_attention_map_release(&map);
     return s;
@@ -194,8 +195,9 @@ static hd_status run(hd_command *command, hd_err *err)
     for (int i = 1; !s && i < command->operands.count; i++) s = take(c, command->operands.word[i], err);
     if (!s && c->count) s = answer(c, err);
     if (!s && c->tokens)
-        hd_log_say(&command->log, HD_INFO, "attention in order: %.1f %% of %zu tokens",
-                   100 * (double)c->in_order / (double)c->tokens, c->tokens);
+        hd_log_say(
+            &command->log, HD_INFO, "attention in order: %.1f %% of %zu tokens, over %.0f %% of the time",
+            100 * (double)c->in_order / (double)c->tokens, c->tokens, 100 * c->span / (double)c->looked);
     if (!s && c->bad) {
         hd_log_say(&command->log, HD_WARN, "%zu of %zu sounds could not be read", c->bad, c->number);
         command->exit = HD_EXIT_FAILURE;

@@ -10,7 +10,8 @@ typedef struct hd_monotone {
     size_t *most;    /* [rows]: the column each row attends to most */
     size_t *path;    /* [rows]: columns that never go back, with the largest sum of weights there is */
     size_t in_order; /* rows whose largest weight is not before that of the row above; the first is */
-    double held;     /* what the path holds of all weights, from 0 to 1 */
+    double span;     /* share of the columns from the first to the last that some row attends to most: small
+                        where attention stands still, which is in order, too */
 } hd_monotone;
 
 /* weight [rows, cols], cols at least 1. */

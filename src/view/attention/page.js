@@ -321,7 +321,8 @@ function pathOf(map, rows, cols) {
             if (!j || map[at] > map[i * cols + most[i]]) most[i] = j;
         }
     for (let i = rows - 1, j = cols - 1; i >= 0; i--) columns[i] = j = from[i * cols + j];
-    return {columns, most, inOrder: most.filter((j, i) => !i || j >= most[i - 1]).length};
+    return {columns, most, inOrder: most.filter((j, i) => !i || j >= most[i - 1]).length,
+            span: (Math.max(...most) - Math.min(...most) + 1) / cols};
 }
 
 function drawSound(w, h) {
@@ -349,7 +350,7 @@ function drawSound(w, h) {
     if (state.row >= 0 && state.col >= 0) pen.strokeRect(x(state.col), y(state.row), across / p.cols, c - 1);
     for (let n = 0; n <= 8; n++)
         label((seconds * n / 8).toFixed(2) + " s", left + across * n / 8 - sx, y(p.rows) + 12, {align: "center", color: "--faint"});
-    label(`in order: ${(100 * path.inOrder / p.rows).toFixed(1)} % of ${p.rows} tokens`, left - sx, 14 - sy, {color: "--faint"});
+    label(`in order: ${(100 * path.inOrder / p.rows).toFixed(1)} % of ${p.rows} tokens, over ${Math.round(100 * path.span)} % of the time`, left - sx, 14 - sy, {color: "--faint"});
 }
 
 /* -- drawing -- */

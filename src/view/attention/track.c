@@ -52,8 +52,8 @@ hd_status hd_attention_track_of(hd_attention_track *out, const hd_attention_maps
     if (!s) {
         hd_attention_map_title(&t.map, t.title, sizeof t.title);
         t.title[0] = (char)toupper((unsigned char)t.title[0]);
-        snprintf(t.note, sizeof t.note, "in order: %.1f %% of %zu tokens; the path holds %.1f %%",
-                 100 * hd_monotone_share(&t.monotone), t.map.rows, 100 * t.monotone.held);
+        snprintf(t.note, sizeof t.note, "in order: %.1f %% of %zu tokens, over %.0f %% of the time",
+                 100 * hd_monotone_share(&t.monotone), t.map.rows, 100 * t.monotone.span);
     }
     if (s) hd_attention_track_release(&t);
     *out = t;
