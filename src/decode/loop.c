@@ -18,7 +18,7 @@ bool hd_loop_grow(hd_loop *l)
 static bool before(const hd_loop *l, const hd_end *a, const hd_end *b)
 {
     if (l->opt->kind == HD_SEARCH_SAMPLE) return a->sample < b->sample;
-    if (a->finished != b->finished) return a->finished;
+    if (a->finished != b->finished && !l->opt->cut_equal) return a->finished;
     return a->score > b->score;
 }
 

@@ -66,6 +66,7 @@ typedef struct hd_search_opt {
     hd_length length; /* of beam and exhaustive search; the scores of the others follow it too */
     size_t beam;      /* BEAM: hypotheses side by side */
     hd_stop stop;     /* BEAM */
+    bool cut_equal;   /* what the limit cut is ranked among the finished, by its score: as transformers does */
 
     /* SAMPLE. Draw t of sample j of sentence i depends on seed, key[i], j and t alone. */
     float temperature; /* 1: the model's own probabilities; 0: always the likeliest token */
@@ -80,7 +81,8 @@ typedef struct hd_search_opt {
     void *context;
 } hd_search_opt;
 
-/* Guesses come best first, all finished ones before those cut by the limit (HD_STOP_BEST: by score alone);
+/* Guesses come best first, all finished ones before those cut by the limit (cut_equal and HD_STOP_BEST: by
+   score alone);
    samples in the order of their numbers. Beam and exhaustive search never give a sentence twice and may find
    fewer than `best`. Steps the stepper to its end; the run's step memory is used. */
 hd_status hd_search(hd_found **out, hd_run *r, const hd_stepper *s, const hd_search_opt *opt, hd_err *err);
