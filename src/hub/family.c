@@ -10,7 +10,8 @@
 enum { MOST_CARRIED = 1 << 24, MOST_PADDING = 1024 };
 
 static const char *const carried[] = {"generation_config.json", "tokenizer_config.json",
-                                      "special_tokens_map.json", "config_sentence_transformers.json"};
+                                      "special_tokens_map.json", "config_sentence_transformers.json",
+                                      "normalizer.json"};
 
 /* The first name of a function is the one that is written. */
 static const struct {

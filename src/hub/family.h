@@ -29,7 +29,8 @@
     X(vit, "a classifier of pictures: classify, embed")      \
     X(deit, "a classifier of pictures: classify, embed")     \
     X(vision_encoder_decoder, "a captioner: caption")        \
-    X(detr, "a detector: detect")
+    X(detr, "a detector: detect")                            \
+    X(whisper, "a transcriber: transcribe")
 
 /* A model on its way from one folder to another. */
 typedef struct hd_passage {

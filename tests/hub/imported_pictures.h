@@ -104,7 +104,7 @@ CHECK_UNUSED static void check_rounds(const char *name, int kinds, const char *c
 }
 
 /* The first model of a file with `from` of its config.json changed. */
-static void refuse_in(const char *name, const char *from, const char *to, const char *why)
+CHECK_UNUSED static void refuse_in(const char *name, const char *from, const char *to, const char *why)
 {
     begin(name);
     put_kind("example");
@@ -115,7 +115,7 @@ static void refuse_in(const char *name, const char *from, const char *to, const 
     free(kept);
 }
 
-static hd_image picture_of(int height, int width, int channels)
+CHECK_UNUSED static hd_image picture_of(int height, int width, int channels)
 {
     hd_err err = {0};
     hd_image im;

@@ -26,6 +26,11 @@ static void assert_written(void (*put)(hd_text *, const hd_transcript *), const 
     hd_text_release(&out);
 }
 
+static void put_named(hd_text *to, const hd_transcript *t)
+{
+    hd_transcript_put_timed(to, t, "a.wav");
+}
+
 static void subtitles_are_as_players_read_them(void **state)
 {
     (void)state;
@@ -37,9 +42,9 @@ static void subtitles_are_as_players_read_them(void **state)
     assert_written(hd_transcript_put_vtt, &t,
                    "WEBVTT\n\n00:00.020 --> 00:02.500\nA first line -> here.\n\n"
                    "59:59.500 --> 01:01:01.046\n1 &lt; 2 &amp; 3\n\n");
-    assert_written(hd_transcript_put_timed, &t,
-                   "[00:00.020 --> 00:02.500] A first line --> here.\n"
-                   "[59:59.500 --> 01:01:01.046] 1 < 2 & 3\n");
+    assert_written(put_named, &t,
+                   "a.wav\t[00:00.020 --> 00:02.500] A first line --> here.\n"
+                   "a.wav\t[59:59.500 --> 01:01:01.046] 1 < 2 & 3\n");
     assert_written(hd_transcript_put_text, &t, "A first line --> here. 1 < 2 & 3");
     hd_transcript_release(&t);
 }

@@ -124,11 +124,12 @@ void hd_transcript_put_vtt(hd_text *to, const hd_transcript *t)
     }
 }
 
-void hd_transcript_put_timed(hd_text *to, const hd_transcript *t)
+void hd_transcript_put_timed(hd_text *to, const hd_transcript *t, const char *name)
 {
     for (size_t i = 0; i < t->count; i++) {
         const hd_spoken *s = &t->segment[i];
         if (is_empty(s->text)) continue;
+        if (name) hd_text_print(to, "%s\t", name);
         hd_text_put(to, "[");
         put_span(to, s, false, '.');
         hd_text_put(to, "] ");

@@ -43,7 +43,8 @@ void hd_transcript_put_text(hd_text *to, const hd_transcript *t);
 /* Subtitles: SubRip's .srt, and WebVTT. Segments without text are left out. */
 void hd_transcript_put_srt(hd_text *to, const hd_transcript *t);
 void hd_transcript_put_vtt(hd_text *to, const hd_transcript *t);
-/* "[00:00.000 --> 00:02.000] text" lines, hours where there are some. */
-void hd_transcript_put_timed(hd_text *to, const hd_transcript *t);
+/* "[00:00.000 --> 00:02.000] text" lines, hours where there are some; behind a name and a tab, unless NULL.
+ */
+void hd_transcript_put_timed(hd_text *to, const hd_transcript *t, const char *name);
 
 #endif

@@ -38,7 +38,7 @@ static double mean(const hd_guess *g)
     return g->length ? g->sum / (double)g->length : 0;
 }
 
-static hd_status keep(hd_heard *to, const hd_guess *g, size_t vocab, hd_err *err)
+static hd_status keep(hd_window_text *to, const hd_guess *g, size_t vocab, hd_err *err)
 {
     to->finished = g->finished, to->logprob = mean(g);
     size_t n = g->length - g->finished;
@@ -54,7 +54,8 @@ static hd_status keep(hd_heard *to, const hd_guess *g, size_t vocab, hd_err *err
 }
 
 /* A search at one temperature; logp: NULL, or [vocab] for what follows the start. */
-static hd_status search(hd_heard *to, const hd_listening *l, float temperature, hd_real *logp, hd_err *err)
+static hd_status search(hd_window_text *to, const hd_listening *l, float temperature, hd_real *logp,
+                        hd_err *err)
 {
     const hd_whisper *w = l->w;
     const hd_whisper_rules *rules = &w->rules;
@@ -70,6 +71,7 @@ static hd_status search(hd_heard *to, const hd_listening *l, float temperature, 
                        .adjust = {hd_whisper_adjust_row, &adjust},
                        .length = {.kind = HD_LENGTH_AVERAGE},
                        .beam = l->opt->beam,
+                       .cut_equal = true,
                        .temperature = temperature,
                        .seed = l->opt->seed,
                        .key = &key};
@@ -85,7 +87,7 @@ static hd_status search(hd_heard *to, const hd_listening *l, float temperature, 
     return s;
 }
 
-hd_status hd_whisper_hear(hd_heard *out, const hd_listening *l, hd_err *err)
+hd_status hd_whisper_hear(hd_window_text *out, const hd_listening *l, hd_err *err)
 {
     const hd_whisper_opt *o = l->opt;
     const hd_whisper_rules *rules = &l->w->rules;

@@ -19,8 +19,8 @@ typedef struct slice { /* tokens of what was heard */
 typedef struct cutting {
     hd_transcript *to;
     const hd_whisper *w;
-    const hd_heard *heard;
-    const hd_window *at;
+    const hd_window_text *heard;
+    const hd_window_place *at;
     double offset; /* seconds of the window */
 } cutting;
 
@@ -74,7 +74,7 @@ static hd_status copy_tokens(hd_spoken *one, const cutting *c, const slice *s, h
 static hd_status add(cutting *c, const slice *s, hd_err *err)
 {
     hd_arena *memory = &c->to->memory;
-    const hd_heard *h = c->heard;
+    const hd_window_text *h = c->heard;
     hd_spoken one = {.begin = c->offset + s->from,
                      .end = c->offset + s->to,
                      .logprob = h->logprob,
@@ -113,8 +113,8 @@ static hd_status add_whole(cutting *c, size_t *next, hd_err *err)
     return add(c, &all, err);
 }
 
-hd_status hd_whisper_segments(hd_transcript *to, const hd_whisper *w, const hd_heard *heard,
-                              const hd_window *at, size_t *next, hd_err *err)
+hd_status hd_whisper_segments(hd_transcript *to, const hd_whisper *w, const hd_window_text *heard,
+                              const hd_window_place *at, size_t *next, hd_err *err)
 {
     cutting c = {to, w, heard, at, (double)at->seek * w->frame};
     size_t n = heard->ids.count, begin = 0, pairs = 0, last = 0;

@@ -66,7 +66,7 @@ typedef struct hearing {
     const hd_whisper_source *from;
     const hd_whisper_opt *opt;
     hd_listening now;
-    hd_heard heard;
+    hd_window_text heard;
     hd_ids before;    /* text of the windows so far, behind that of --prompt */
     size_t prompted;  /* of these, those of the prompt */
     int32_t language; /* -1: none */
@@ -201,7 +201,8 @@ static hd_status hear_window(hearing *h, hd_transcript *out, size_t *seek, hd_er
     if (!s && !h->heard.skip && h->opt->words) s = align(h, n, err);
     if (!s && !h->heard.skip)
         s = hd_whisper_segments(out, h->w, &h->heard,
-                                &(hd_window){*seek, n, h->opt->words ? h->times : NULL, h->code}, &next, err);
+                                &(hd_window_place){*seek, n, h->opt->words ? h->times : NULL, h->code}, &next,
+                                err);
     if (!s) s = remember(h, out, from, err);
     *seek += next ? next : n;
     h->now.number++;

@@ -64,12 +64,12 @@ hd_status hd_whisper_transcribe(hd_transcript *out, hd_whisper *w, hd_run *r, co
 /* -- for the files of this folder -- */
 
 /* What was heard in a window. */
-typedef struct hd_heard {
+typedef struct hd_window_text {
     hd_ids ids;    /* without the end token */
     bool finished; /* there was one */
     double logprob, no_speech, compression, temperature;
     bool skip; /* nobody speaks */
-} hd_heard;
+} hd_window_text;
 
 typedef struct hd_listening {
     hd_whisper *w;
@@ -82,18 +82,18 @@ typedef struct hd_listening {
 } hd_listening;
 
 /* Decodes the window in memory, at rising temperatures while it is not good enough. */
-hd_status hd_whisper_hear(hd_heard *out, const hd_listening *l, hd_err *err);
+hd_status hd_whisper_hear(hd_window_text *out, const hd_listening *l, hd_err *err);
 /* The likeliest language of the window in memory. */
 hd_status hd_whisper_detect(int32_t *out, hd_whisper *w, hd_run *r, hd_err *err);
 
 /* Appends the segments of what was heard in a window that begins at frame `seek` and has `frames` of sound;
  *next gets the frames until the next window. times [ids]: as of hd_whisper_align, or NULL. */
-typedef struct hd_window {
+typedef struct hd_window_place {
     size_t seek, frames;
     const double *times;
     const char *language; /* of its words */
-} hd_window;
-hd_status hd_whisper_segments(hd_transcript *to, const hd_whisper *w, const hd_heard *heard,
-                              const hd_window *at, size_t *next, hd_err *err);
+} hd_window_place;
+hd_status hd_whisper_segments(hd_transcript *to, const hd_whisper *w, const hd_window_text *heard,
+                              const hd_window_place *at, size_t *next, hd_err *err);
 
 #endif
