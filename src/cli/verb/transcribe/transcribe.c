@@ -5,6 +5,7 @@
 #include "cli/frame/verb.h"
 #include "cli/frame/written.h"
 #include "show/sound/monotone.h"
+#include "cli/verb/transcribe/whisper.h"
 #include "task/transcribe/transcribe.h"
 
 enum { CHUNK = 64 }; /* sounds that are transcribed at once */
@@ -16,6 +17,7 @@ typedef struct transcribe_options {
     bool scores;
     const char *lm;
     bool monotone;
+    hd_speech_choices speech;
 } transcribe_options;
 
 #define OWNER transcribe_options
@@ -44,8 +46,14 @@ static const hd_option options[] = {
     {"batch", 0, "N", "0", "hypotheses searched in parallel; 0: 256", INPUT,
      HD_COUNT_INTO(OWNER, opt.batch, 0, 1000000)},
 
-    {"json", 0, NULL, NULL, "JSON Lines: file, and transcripts with tokens, score and logprob", OUTPUT,
-     HD_FLAG_INTO(hd_usual, json)},
+    HD_WHISPER_ROWS(OWNER),
+
+    {"json", 0, NULL, NULL,
+     "JSON Lines: file, and transcripts with tokens, score and logprob; of a Whisper segments with times, "
+     "and "
+     "words with theirs",
+     OUTPUT, HD_FLAG_INTO(hd_usual, json)},
+    HD_SUBTITLE_ROWS(OWNER),
     {"scores", 0, NULL, NULL, "add a tab and the score", OUTPUT, HD_FLAG_INTO(OWNER, scores)},
 
     {"attention", 'a', "FILE", NULL,
@@ -70,6 +78,9 @@ static const hd_example examples[] = {
     {"heed transcribe model a.wav --n-best 5 --scores", "five transcripts with their scores"},
     {"heed transcribe model a.wav --attention out.html",
      "what each letter listens to, as a page for the browser"},
+    {"heed transcribe model film.flac --srt > film.srt", "subtitles"},
+    {"heed transcribe whisper a.wav --language de --translate", "German speech as an English text"},
+    {"heed transcribe whisper a.wav --json", "segments and words with their times"},
     {NULL, NULL},
 };
 
@@ -88,8 +99,31 @@ typedef struct call {
     double span;                     /* the same: of all sounds that were looked at, summed */
 } call;
 
+/* A sound is one subtitle where the model knows no times. */
+static hd_status write_subtitles(call *c, const hd_written_all *found, hd_err *err)
+{
+    const hd_features_opt *o = hd_features_options(c->features);
+    hd_text out = {0};
+    hd_status s = HD_OK;
+    for (size_t i = 0, next = 0; !s && i < c->count; i++) {
+        hd_transcript t;
+        if (c->why[i].status) continue;
+        hd_transcript_init(&t);
+        if (found->found[next])
+            s = hd_transcript_add(&t,
+                                  (hd_spoken){.text = found->of[next][0].text,
+                                              .end = (double)c->sounds.frames[next] * o->hop / o->rate},
+                                  err);
+        if (!s) s = hd_speech_subtitles(&out, &c->command, &c->o->speech, c->name[i], &t, err);
+        hd_transcript_release(&t);
+        next++;
+    }
+    return hd_command_put_page(&c->command, &out, s, err);
+}
+
 static hd_status write_chunk(call *c, const hd_written_all *found, hd_err *err)
 {
+    if (c->o->speech.srt || c->o->speech.vtt) return write_subtitles(c, found, err);
     const hd_written_how how = {c->o->usual.json, c->o->scores, "transcripts"};
     hd_text out = {0};
     for (size_t i = 0, next = 0; i < c->count; i++) {
@@ -180,9 +214,10 @@ static hd_status take(call *c, const char *path, hd_err *err)
     return c->count == CHUNK ? answer(c, err) : HD_OK;
 }
 
-static hd_status run(hd_command *command, hd_err *err)
+/* All sounds, chunk by chunk, with a model that is no Whisper. */
+static hd_status take_all(call *c, hd_err *err)
 {
-    call *c = (call *)command;
+    hd_command *command = &c->command;
     hd_status s = hd_features_new(&c->features, hd_transcribe_features(&command->model), err);
     if (!s && c->o->lm) {
         s = hd_fusion_open(&c->lm, c->o->lm, command->model.tokenizer[1], command->machine.backend, err);
@@ -198,8 +233,20 @@ static hd_status run(hd_command *command, hd_err *err)
         hd_log_say(
             &command->log, HD_INFO, "attention in order: %.1f %% of %zu tokens, over %.0f %% of the time",
             100 * (double)c->in_order / (double)c->tokens, c->tokens, 100 * c->span / (double)c->looked);
+    return s;
+}
+
+static hd_status run(hd_command *command, hd_err *err)
+{
+    call *c = (call *)command;
+    hd_status s = hd_speech_check_model(command, err);
+    if (!s && hd_speech_is_whisper(command))
+        s = hd_speech_whisper(command, &c->o->speech, &c->opt.search, &c->bad, err);
+    else if (!s)
+        s = take_all(c, err);
     if (!s && c->bad) {
-        hd_log_say(&command->log, HD_WARN, "%zu of %zu sounds could not be read", c->bad, c->number);
+        hd_log_say(&command->log, HD_WARN, "%zu of %d sounds could not be read", c->bad,
+                   command->operands.count - 1);
         command->exit = HD_EXIT_FAILURE;
     }
     return s;
@@ -214,7 +261,7 @@ static hd_status check(hd_command *command, hd_err *err)
     search->kind = o->sample ? HD_SEARCH_SAMPLE : search->beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;
     if (!o->sample && search->best > search->beam)
         return hd_err_set(err, HD_EARG, "--n-best %zu is more than --beam %zu", search->best, search->beam);
-    return HD_OK;
+    return hd_speech_check(command, &o->speech, err);
 }
 
 static void release(hd_command *command)

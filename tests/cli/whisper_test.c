@@ -1,0 +1,139 @@
+/* A Whisper as a user meets it: imported, transcribing, with subtitles and JSON; options that do not go
+   together and files that are no sound are refused. The model is drawn, so what it writes says nothing. */
+#include "check.h"
+#include "cli/shell.h"
+#include "scratch.h"
+
+#include "hub/imported_pictures.h"
+#include "task/whisper_tokens.h"
+
+enum { RATE = 16000 };
+
+static void put_files(const char *folder)
+{
+    char line[LINE];
+    line_to(at("%s/generation_config.json", folder), line);
+    wt_put(folder, strstr(line, "\"is_multilingual\": true"));
+}
+
+static void put_number(FILE *f, uint32_t x, int bytes)
+{
+    for (int i = 0; i < bytes; i++) fputc((int)(x >> 8 * i & 255), f);
+}
+
+static void put_sound(const char *path, size_t samples)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    fputs("RIFF", f), put_number(f, (uint32_t)(36 + 2 * samples), 4), fputs("WAVEfmt ", f),
+        put_number(f, 16, 4);
+    put_number(f, 1, 2), put_number(f, 1, 2), put_number(f, RATE, 4), put_number(f, 2 * RATE, 4);
+    put_number(f, 2, 2), put_number(f, 16, 2), fputs("data", f), put_number(f, (uint32_t)(2 * samples), 4);
+    for (size_t i = 0; i < samples; i++)
+        put_number(f, (uint32_t)(int32_t)(9000 * sin(0.1 * (double)i + 2e-6 * (double)(i * i % 99991))), 2);
+    fclose(f);
+}
+
+static int make_models(void **state)
+{
+    if (scratch_make(state)) return -1;
+    shell_prepare();
+    put_beside = put_files;
+    begin("whisper");
+    put_kind("multi");
+    skip_answers();
+    put_kind("english");
+    put_sound(at("a.wav"), RATE / 2);
+    put_sound(at("long.wav"), 5 * RATE / 2);
+    put_sound(at("one.wav"), 1);
+    put_file(at("bad.wav"), "RIFF and no more");
+    must_run("$HEED import multi m && $HEED import english e");
+    return 0;
+}
+
+static void sounds_become_texts(void **state)
+{
+    (void)state;
+    must_run("$HEED transcribe m a.wav long.wav one.wav --no-fallback > a; test $(wc -l < a) = 3");
+    must_run("$HEED transcribe m a.wav long.wav one.wav --no-fallback --threads 1 > b; cmp a b");
+    must_run("$HEED transcribe m long.wav > c; $HEED transcribe m long.wav --seed 1 > d; cmp c d");
+    must_run("$HEED transcribe m long.wav a.wav --language German --translate --timestamps --no-fallback | "
+             "grep -q "
+             "'^long.wav\t\\[00:0'");
+    must_run("$HEED transcribe e a.wav --prompt 'the the' --no-previous");
+}
+
+static void subtitles_are_written(void **state)
+{
+    (void)state;
+    must_run("$HEED transcribe m long.wav --srt --no-fallback | head -2 | tail -1 | grep -q '^00:00:0.* --> "
+             "00:00:0'");
+    must_run("$HEED transcribe m long.wav --vtt --no-fallback | head -1 | grep -qx WEBVTT");
+    must_run("mkdir out; $HEED transcribe m long.wav a.wav --srt --out out --no-fallback 2> log; grep -q "
+             "long.srt log; "
+             "test -s out/long.srt && test -e out/a.srt");
+}
+
+static void json_has_times_of_segments_and_words(void **state)
+{
+    (void)state;
+    const char *out = must_run("$HEED transcribe m long.wav --json --no-fallback");
+    static const char *const said[] = {"{\"file\": \"long.wav\", \"text\": \"",
+                                       "\"language\": \"",
+                                       "\"detected\": true",
+                                       "\"seconds\": 2.5",
+                                       "\"segments\": [{\"begin\": ",
+                                       "\"words\": [{\"text\": ",
+                                       "\"no_speech\": 0.",
+                                       "\"compression\": ",
+                                       "\"temperature\": 0}"};
+    for (size_t i = 0; i < COUNT_OF(said); i++)
+        if (!strstr(out, said[i])) fail_msg("'%s' does not say '%s'", out, said[i]);
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *why;
+        int exit;
+    } cases[] = {
+        {"m a.wav --language klingon", "there is no language \"klingon\"", 2},
+        {"e a.wav --language de", "takes no --language", 2},
+        {"e a.wav --translate", "cannot translate", 2},
+        {"m a.wav --srt --json", "contradict", 2},
+        {"m a.wav --timestamps --vtt", "--timestamps has no effect", 2},
+        {"m a.wav --out x", "give --srt or --vtt", 2},
+        {"m a.wav --n-best 2", "--n-best", 2},
+        {"m a.wav --no-fallback --min-logprob -2", "--no-fallback", 2},
+        {"m bad.wav", "bad.wav", 1},
+        {"m nowhere.wav --json", "nowhere.wav", 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char out[SHELL_ROOM], command[256];
+        snprintf(command, sizeof command, "$HEED transcribe %s 2>&1", cases[i].options);
+        assert_int_equal(shell(out, command), cases[i].exit);
+        if (!strstr(out, cases[i].why))
+            fail_msg("%s: '%s' does not say '%s'", cases[i].options, out, cases[i].why);
+    }
+}
+
+static void a_folder_without_its_rules_goes_by_names(void **state)
+{
+    (void)state;
+    must_run("cp -r multi plain && rm plain/generation_config.json && $HEED import plain p && $HEED "
+             "transcribe p a.wav "
+             "--no-fallback --beam 1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sounds_become_texts),
+        cmocka_unit_test(subtitles_are_written),
+        cmocka_unit_test(json_has_times_of_segments_and_words),
+        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(a_folder_without_its_rules_goes_by_names),
+    };
+    return cmocka_run_group_tests(tests, make_models, close_file);
+}
