@@ -12,11 +12,11 @@ enum { HD_MOST_SIZE = 1 << 20, HD_MOST_LAYERS = 1000, HD_MOST_HEADS = 1024, HD_M
 
 /* HD_KEY(WHOLE, "vocab_size", hd_bert_opt, vocab, HD_MOST_SIZE, 30522): numbers are from 1 on, reals from 0
    on; activations have the names of transformers. */
-#define HD_KEY(is, key, options, field, largest, lacking)                                             \
-    {                                                                                                 \
-        HD_KEY_OF(options, key, is, field), .least = 1, .most = largest, .when = HD_KEY_ELSE,         \
-                                            .otherwise = lacking, .act = hd_family_activation_called, \
-                                            .act_name = hd_family_activation_name                     \
+#define HD_KEY(is, key, options, field, largest, lacking)                                                    \
+    {                                                                                                        \
+        HD_KEY_OF(options, key, is, field),                                                                  \
+            .least = HD_KEY_##is != HD_KEY_REAL, .most = largest, .when = HD_KEY_ELSE, .otherwise = lacking, \
+            .act = hd_family_activation_called, .act_name = hd_family_activation_name                        \
     }
 
 #endif
