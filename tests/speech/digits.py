@@ -4,8 +4,8 @@
     tests/speech/digits.py RECORDINGS OUT [--strings N] [--test N] [--seed N] [--leave-out SPEAKER]
 
 RECORDINGS has DIGIT_SPEAKER_INDEX.wav at 8 kHz. A string is 3 to 7 recordings of one speaker with random gaps
-between; of those to learn from some have 1 or 2. Recordings of index 0 to 4 are for tests alone, 5 and 6 for
-validation alone. OUT gets the sounds and, as FILE<tab>TEXT, train.tsv, valid.tsv, test.tsv (strings) and
+between; of those to learn from a third are single recordings, half of them without gaps around them. Recordings
+of index 0 to 4 are for tests alone, 5 and 6 for validation alone. OUT gets the sounds and, as FILE<tab>TEXT, train.tsv, valid.tsv, test.tsv (strings) and
 digits.tsv (the recordings to test with, one by one). With --leave-out all recordings of that speaker are for
 tests and nothing else is. Needs nothing but Python.
 """
@@ -71,25 +71,25 @@ def gap(draws):
     return NOISE[begin : begin + count]
 
 
-def string(draws, speakers, keep, least):
+def string(draws, speakers, keep, single):
     speaker = sorted(speakers)[draws.below(len(speakers))]
     indices = [i for i in sorted(speakers[speaker]) if keep(i)]
     samples, words = array.array("h"), []
-    for _ in range(least + draws.below(8 - least)):
+    bare = single and draws.below(2)
+    for _ in range(1 if single else 3 + draws.below(5)):
         of = speakers[speaker][indices[draws.below(len(indices))]]
         digit = sorted(of)[draws.below(len(of))]
-        samples += gap(draws) + read(of[digit])
+        samples += (array.array("h") if bare else gap(draws)) + read(of[digit])
         words.append(WORDS[digit])
-    return samples + gap(draws), " ".join(words)
+    return samples if bare else samples + gap(draws), " ".join(words)
 
 
-def strings(out, name, count, seed, speakers, keep, few):
+def strings(out, name, count, seed, speakers, keep, singles):
     draws = Draws(seed)
     os.makedirs(os.path.join(out, name), exist_ok=True)
     with open(os.path.join(out, name + ".tsv"), "w") as to:
         for i in range(count):
-            least = 1 if few and draws.below(4) == 0 else 3
-            samples, text = string(draws, speakers, keep, least)
+            samples, text = string(draws, speakers, keep, singles and draws.below(3) == 0)
             path = f"{name}/{i:05}.wav"
             write(os.path.join(out, path), samples)
             to.write(f"{path}\t{text}\n")

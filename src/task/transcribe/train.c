@@ -182,7 +182,7 @@ static hd_status score_batch(hd_run *r, transcribing *t, hd_metric *wer, const h
 {
     hd_written_all found = {0};
     const hd_frames_host host = host_of(t, b);
-    const hd_transcribe_opt o = {.search = {.kind = HD_SEARCH_GREEDY}};
+    const hd_transcribe_opt o = {.search = {.kind = HD_SEARCH_GREEDY}, .ctc = -1};
     hd_status st = hd_transcribe_of(&found, r, &t->folder, &host, &o, err);
     for (size_t i = 0; !st && i < b->items; i++) {
         const char *text = found.found[i] ? found.of[i][0].text : "";
