@@ -142,6 +142,14 @@ static void chorales_are_four_tracks(void **state)
     assert_int_equal(hd_chorale_melody(&melody, &m, "x", NULL), HD_OK);
     assert_int_equal(melody.count, 4);
     for (size_t i = 0; i < 4; i++) assert_int_equal(melody.at[i], ids[4 * i]);
+    for (size_t i = 0; i < m.count; i++) /* the bass first; then the tenor above the alto */
+        m.note[i].track = 3 - m.note[i].track,
+        m.note[i].pitch = (uint8_t)(m.note[i].pitch + (m.note[i].track == 1) * 20);
+    back.count = 0;
+    assert_int_equal(hd_chorale_tokens(&back, &m, "x", NULL), HD_OK);
+    assert_int_equal(back.at[0], ids[0]);
+    assert_int_equal(back.at[2], ids[2] + 20);
+    assert_int_equal(back.at[3], ids[3]);
     for (size_t i = 0; i < m.count; i++) m.note[i].track %= 3, m.note[i].channel %= 3;
     assert_int_equal(hd_chorale_tokens(&back, &m, "x.mid", &err), HD_EFORMAT);
     assert_string_equal(err.text,

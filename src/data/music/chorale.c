@@ -39,10 +39,17 @@ static size_t part_of(parts *p, const hd_note *n)
     return i;
 }
 
-/* place[i]: which voice the part i is. */
+static bool is_before(const part *a, const part *b)
+{
+    return a->track != b->track ? a->track < b->track : a->channel < b->channel;
+}
+
+/* place[i]: which voice the part i is. Scores have the soprano above the bass or the other way around; what
+   is between keeps its order, though voices may cross. */
 static hd_status order_parts(size_t place[HD_VOICES], parts *p, const hd_midi *m, const char *name,
                              hd_err *err)
 {
+    double mean[HD_VOICES] = {0};
     for (size_t i = 0; i < m->count; i++) {
         const hd_note *n = &m->note[i];
         size_t which = n->channel == HD_DRUMS ? MOST_PARTS : part_of(p, n);
@@ -53,13 +60,12 @@ static hd_status order_parts(size_t place[HD_VOICES], parts *p, const hd_midi *m
                           "%s: a chorale has four parts, each a track or channel with notes, not %zu", name,
                           p->count);
     for (size_t i = 0; i < HD_VOICES; i++) {
-        double mean = p->at[i].sum / (double)p->at[i].notes;
         place[i] = 0;
-        for (size_t j = 0; j < HD_VOICES; j++) {
-            double other = p->at[j].sum / (double)p->at[j].notes;
-            place[i] += other > mean || (!(other < mean) && j < i);
-        }
+        for (size_t j = 0; j < HD_VOICES; j++) place[i] += is_before(&p->at[j], &p->at[i]);
+        mean[place[i]] = p->at[i].sum / (double)p->at[i].notes;
     }
+    for (size_t i = 0; i < HD_VOICES && mean[0] < mean[HD_VOICES - 1]; i++)
+        place[i] = HD_VOICES - 1 - place[i];
     return HD_OK;
 }
 

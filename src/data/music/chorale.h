@@ -7,9 +7,9 @@
 #include "data/music/midi.h"
 #include "data/music/tokens.h"
 
-/* Appends the tokens of a MIDI file with four parts (tracks or channels), the highest on average first. What
-   begins between two sixteenths is moved to the nearer one; of notes at one time in a part the highest
-   counts. */
+/* Appends the tokens of a MIDI file with four parts (tracks or channels), in their order, or the other way
+   around where the last is higher on average than the first. What begins between two sixteenths is moved to
+   the nearer one; of notes at one time in a part the highest counts. */
 hd_status hd_chorale_tokens(hd_ids *out, const hd_midi *m, const char *name, hd_err *err);
 /* The highest notes of a file alone, one token for each sixteenth. */
 hd_status hd_chorale_melody(hd_ids *out, const hd_midi *m, const char *name, hd_err *err);
