@@ -112,8 +112,8 @@ static uint64_t hash_of(uint64_t h, const hd_image_batch *b)
 static void an_epoch_has_every_item_once_in_its_own_order(void **state)
 {
     (void)state;
-    hd_image_loader *l = loader_of(
-        &(hd_image_loader_opt){.set = &set, .prepare = &prepare, .seed = 3, .batch = BATCH, .threads = 2, .keep = 0.1});
+    hd_image_loader *l = loader_of(&(hd_image_loader_opt){
+        .set = &set, .prepare = &prepare, .seed = 3, .batch = BATCH, .threads = 2, .keep = 0.1});
     uint32_t first[COUNT];
     assert_int_equal(hd_image_loader_batches(l), 4);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
@@ -387,7 +387,7 @@ static void later_batches_are_made_before_they_are_asked_for(void **state)
     hd_vocab of = {0};
     open_boxes(&s, &of);
     hd_image_loader *l = loader_of(&(hd_image_loader_opt){
-        .set = &s, .prepare = &prepare, .batch = 2, .threads = 1, .ahead = 2, .in_order = true});
+        .set = &s, .prepare = &prepare, .batch = 2, .threads = 1, .ahead = 2, .keep = 0.1, .in_order = true});
     batch_of(l, 0, 0, 2);
     for (size_t calls = 0; calls != hd_mem_now().calls; usleep(100000)) calls = hd_mem_now().calls;
     for (int i = 0; i < 6; i++) assert_int_equal(unlink(at("boxes/%d.png", i)), 0);

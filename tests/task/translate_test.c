@@ -343,7 +343,8 @@ static size_t force_what_was_found(bench *b, hd_length length)
 static void a_forced_translation_has_the_score_it_was_found_with(void **state)
 {
     (void)state;
-    static const hd_length lengths[] = {{HD_LENGTH_NONE, 0}, {HD_LENGTH_AVERAGE, 0}, {HD_LENGTH_GNMT, 0.6}};
+    static const hd_length lengths[] = {
+        {.kind = HD_LENGTH_NONE}, {.kind = HD_LENGTH_AVERAGE}, {HD_LENGTH_GNMT, 0.6, 0.1}};
     size_t scored = 0;
     bench b;
     bench_make(&b, 1);
