@@ -122,6 +122,34 @@ static void check_texts(hd_whisper *w, hd_run *r)
     hd_transcript_release(&t);
 }
 
+/* Thresholds that every text misses, and none. */
+static void check_thresholds(hd_whisper *w, hd_run *r)
+{
+    hd_whisper_opt o = hd_whisper_opt_usual();
+    static const struct {
+        double logprob, compression, no_speech,
+            temperature; /* that is left in the end; below 0: nothing is */
+    } cases[] = {
+        {-INFINITY, INFINITY, INFINITY, 0}, {1, INFINITY, INFINITY, 1},
+        {-INFINITY, 0, INFINITY, 1},        {1, INFINITY, -1, -1},
+        {-INFINITY, INFINITY, -1, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        o.least_logprob = cases[i].logprob, o.most_compression = cases[i].compression;
+        o.most_no_speech = cases[i].no_speech, o.timestamps = true;
+        hd_transcript t = hear(w, r, WINDOW, &o), again = hear(w, r, WINDOW, &o);
+        assert_int_equal(t.count > 0, cases[i].temperature >= 0);
+        assert_int_equal(t.count, again.count);
+        for (size_t k = 0; k < t.count; k++) {
+            assert_true(fabs(t.segment[k].temperature - cases[i].temperature) < 1e-6);
+            assert_string_equal(t.segment[k].text, again.segment[k].text); /* draws are the same draws */
+            assert_in_range(t.segment[k].no_speech * 1e6, 0, 1000000);
+        }
+        hd_transcript_release(&t);
+        hd_transcript_release(&again);
+    }
+}
+
 static void check_kind(const char *folder)
 {
     hd_err err = {0};
@@ -141,6 +169,7 @@ static void check_kind(const char *folder)
     assert_int_equal(t.detected, multilingual);
     hd_transcript_release(&t);
     check_texts(&w, &r);
+    check_thresholds(&w, &r);
     hd_whisper_release(&w);
     hd_model_folder_release(&m);
     hd_run_release(&r);
