@@ -24,6 +24,7 @@
     X(encoder, "stages of recurrent layers and Transformer blocks, for classifiers")  \
     X(classifier, "a layer that gives labels or numbers, on a model that has rows")   \
     X(detr, "queries that find the objects of a picture: the Detection Transformer")  \
+    X(reader, "LSTM layers over the points of a pen that say characters, by CTC")      \
     X(handwriting, "LSTM layers that write with a pen, and a window over characters") \
     HD_IMAGE_MODEL_LIST(X)                                                            \
     HD_LM_LIST(X)

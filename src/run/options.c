@@ -102,7 +102,8 @@ enum {
     DETECT = 1u << HD_TRAIN_DETECT,
     TRANSCRIBE = 1u << HD_TRAIN_TRANSCRIBE,
     WRITE = 1u << HD_TRAIN_WRITE,
-    TOKENS = ~(DETECT | WRITE), /* tasks with texts that are cut into tokens */
+    READ = 1u << HD_TRAIN_READ,
+    TOKENS = ~(DETECT | WRITE | READ), /* tasks with texts that are cut into tokens */
 /* Tasks with labels, of texts or of any items: what a line is to their models says so. */
 #define X(NAME, name, about, what, verb, line, ...) | TEXT_##line << HD_TRAIN_##NAME
     TEXTS = 0 HD_TASK_LIST(X),

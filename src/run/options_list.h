@@ -11,7 +11,7 @@
         "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell, "
         "caption-luong or caption-transformer; detect: detr-small; transcribe: las, speech-tiny or speech-ctc; write: handwriting or "
         "handwriting-small; classify: vit-tiny, vit-lite (the default for pictures) or vit-b16",
-        FOR(TRANSLATE | LM | MLM | CLASSIFY | CAPTION | DETECT | TRANSCRIBE | WRITE),
+        FOR(TRANSLATE | LM | MLM | CLASSIFY | CAPTION | DETECT | TRANSCRIBE | WRITE | READ),
         NEEDS(HD_HAS_PRESET))
     PATH("out", 'o', "FOLDER", out, "model folder to write; created if missing", CALL)
     PATH("from", 0, "FOLDER", from,
@@ -302,7 +302,7 @@
     INT("batch-frames", 0, "N", "16000", batch_frames, 1, 100000000,
         "frames of sound per update", LEARNING, FOR(TRANSCRIBE))
     INT("batch-size", 0, "N", "12", batch_size, 1, 1000000, "windows (lm, mlm) or items per update", LEARNING,
-        FOR(LM | MLM | LABELS | CAPTION | DETECT | WRITE), UPDATES)
+        FOR(LM | MLM | LABELS | CAPTION | DETECT | WRITE | READ), UPDATES)
     INT("micro-batches", 0, "N", "1", micro_batches, 1, 100000,
         "split each batch into N parts and accumulate their gradients, to save memory", LEARNING, UPDATES)
     REAL("lr", 0, "X", "0.005", lr, 0, 1000, "peak learning rate", LEARNING, UPDATES)

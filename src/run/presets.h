@@ -31,6 +31,7 @@
     X(SPEECH_TINY, "speech-tiny", TRANSCRIBE, LAS, speech_tiny)                                   \
     X(SPEECH_CTC, "speech-ctc", TRANSCRIBE, LAS, speech_ctc)                                      \
     X(HANDWRITING, "handwriting", WRITE, NONE, handwriting)                                       \
+    X(STROKE_READER, "stroke-reader", READ, NONE, stroke_reader)                                  \
     X(HANDWRITING_SMALL, "handwriting-small", WRITE, HANDWRITING, handwriting_small)              \
     X(VIT_TINY, "vit-tiny", CLASSIFY, VIT_LITE, vit_tiny)                                         \
     X(VIT_LITE, "vit-lite", CLASSIFY, NONE, vit_lite)                                             \

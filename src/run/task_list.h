@@ -26,7 +26,9 @@
     X(TRANSCRIBE, transcribe, "what is said in sounds", "a speech recognizer", "transcribe", sound, false,  \
       true, "best_wer", transcriber)                                                                        \
     X(WRITE, write, "handwriting, from strokes of a pen", "a model of handwriting", "write", text, false,   \
-      false, "best_loss", handwriter)
+      false, "best_loss", handwriter)                                                                       \
+    X(READ, read, "to read handwriting", "a reader of handwriting", "read", text, false, false, "best_cer",  \
+      stroke_reader)
 
 #define X(NAME, name, ...) HD_TRAIN_##NAME,
 typedef enum hd_train_task { HD_TASK_LIST(X) HD_TRAIN_TASKS } hd_train_task;

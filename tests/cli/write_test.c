@@ -135,6 +135,28 @@ static void a_stopped_run_goes_on_bit_for_bit(void **state)
         "for f in cut/train/step-12/*.safetensors; do cmp $f whole/train/step-12/${f##*/} || exit 1; done");
 }
 
+static void a_reader_reads_what_is_written(void **state)
+{
+    (void)state;
+    must_run(
+        "$HEED train -q --task read --train toy.tsv --valid-fraction 0.1 --device cpu --width 32 --layers 1 "
+        "--batch-size 16 --lr 0.01 --warmup 20 --steps 200 --out reader");
+    must_run("test $($HEED read -q reader toy.tsv | wc -l) = 200");
+    /* letters have two frames each here: repeated ones are hard to tell apart */
+    const char *out = must_run("$HEED read reader toy.tsv 2>&1 >/dev/null");
+    if (!(number_behind(out, "character error rate ") < 8)) fail_msg("%s", out);
+    out = must_run("$HEED read reader out.tsv 2>&1 >/dev/null"); /* which the model wrote */
+    if (!(number_behind(out, "character error rate ") < 25)) fail_msg("%s", out);
+    must_run("$HEED train -q --task read --train toy.tsv --device cpu --width 8 --layers 1 --steps 4 "
+             "--threads 1 --out r1 "
+             "&& $HEED train -q --task read --train toy.tsv --device cpu --width 8 --layers 1 --steps 2 "
+             "--decay-steps 4 "
+             "--threads 3 --out r2 && $HEED train -q --resume --out r2 --steps 4 && cmp r1/model.safetensors "
+             "r2/model.safetensors");
+    assert_fails("$HEED read m toy.tsv", 1, "a model of handwriting, which `heed write` reads");
+    assert_fails("$HEED read reader nothere.tsv", 1, "nothere.tsv");
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -180,6 +202,7 @@ int main(void)
         cmocka_unit_test(a_prime_is_gone_on_with),
         cmocka_unit_test(a_model_without_a_window_writes_what_it_likes),
         cmocka_unit_test(a_stopped_run_goes_on_bit_for_bit),
+        cmocka_unit_test(a_reader_reads_what_is_written),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(handwriting_is_made_from_fonts),
     };

@@ -20,6 +20,7 @@
     X(transcribe, "write down what is said in sounds")                        \
     X(detect, "find the objects in pictures")                                 \
     X(write, "write text by hand: strokes of a pen, as a picture")            \
+    X(read, "read handwriting: strokes of a pen into text")                   \
     X(tokenize, "turn text into tokens, or back")                             \
     X(import, "make a model from a Hugging Face checkpoint")                  \
     X(export, "write a model as a Hugging Face checkpoint")                   \

@@ -139,33 +139,42 @@ static bool send_points(hd_run *r, hd_handwriting_batch *to, const hd_strokes *s
     return to->point.t && to->next;
 }
 
+uint64_t hd_write_send_text(hd_run *r, hd_handwriting_batch *to, const hd_write_lines *l,
+                            const uint32_t *which, size_t count)
+{
+    int32_t *letters = hd_host_take(r, (count + 1) * sizeof *letters);
+    size_t ids = 0;
+    for (size_t i = 0; letters && i < count; i++) {
+        letters[i] = (int32_t)(l->first_id[which[i] + 1] - l->first_id[which[i]]);
+        ids += (size_t)letters[i];
+    }
+    int32_t *id = hd_host_take(r, (ids + 1) * sizeof *id);
+    if (!letters || !id) return 0;
+    for (size_t i = 0, at = 0; i < count; at += (size_t)letters[i++])
+        if (letters[i]) memcpy(id + at, l->id + l->first_id[which[i]], (size_t)letters[i] * sizeof *id);
+    hd_bounds text = bounds_of(r, letters, count, 16);
+    to->text = hd_seg_within(r, letters, count, NULL, text);
+    to->ids = hd_ids_within(r, id, ids, text.rows);
+    return hd_shape_of(text, ids);
+}
+
 uint64_t hd_write_send(hd_run *r, hd_handwriting_batch *to, const hd_write_lines *l, const uint32_t *which,
                        size_t count, const hd_handwriting_opt *o)
 {
-    int32_t *len = hd_host_take(r, (2 * count + 1) * sizeof *len), *letters = len + count,
+    int32_t *len = hd_host_take(r, (count + 1) * sizeof *len),
             *key = hd_host_take(r, (count + 1) * sizeof *key);
-    size_t ids = 0;
+    uint64_t text = 1;
     *to = (hd_handwriting_batch){0};
-    if (!len || !key) return 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t n = l->first_id[which[i] + 1] - l->first_id[which[i]];
+    for (size_t i = 0; len && key && i < count; i++)
         len[i] = (int32_t)hd_strokes_points(l->strokes, which[i]) - 1, key[i] = (int32_t)which[i];
-        letters[i] = (int32_t)n, ids += n;
-    }
-    hd_bounds points = bounds_of(r, len, count, 64), text = bounds_of(r, letters, count, 16);
-    int32_t *id = hd_host_take(r, (ids + 1) * sizeof *id);
+    if (!len || !key) return 0;
+    hd_bounds points = bounds_of(r, len, count, 64);
     hd_seg *seg = hd_seg_within(r, len, count, key, points);
-    if (!id || !seg) return 0;
-    for (size_t i = 0, at = 0; i < count; at += (size_t)letters[i++])
-        if (letters[i]) memcpy(id + at, l->id + l->first_id[which[i]], (size_t)letters[i] * sizeof *id);
-    if (o->window) {
-        seg->steps = hd_unroll(r, seg);
-        to->text = hd_seg_within(r, letters, count, key, text);
-        to->ids = hd_ids_within(r, id, ids, text.rows);
-    }
+    if (!seg) return 0;
+    if (o->window) seg->steps = hd_unroll(r, seg);
+    if (o->window) text = hd_write_send_text(r, to, l, which, count);
     send_points(r, to, l->strokes, which, count, seg, o);
-    return hd_shape_mix(hd_shape_of(points, seg->full ? points.rows : 0),
-                        o->window ? hd_shape_of(text, ids) : 1);
+    return hd_shape_mix(hd_shape_of(points, seg->full ? points.rows : 0), text);
 }
 
 /* -- the order of lines -- */

@@ -160,6 +160,15 @@ static hd_status step(writing *w, const hd_real *points, size_t rows, hd_err *er
     return hd_run_status(r, err);
 }
 
+/* Behind its text a line ends with the stroke that the pen is in; one that has just begun is left out. */
+static bool ends_stroke(hd_handwritten *t)
+{
+    hd_pen_points *p = &t->points;
+    bool begins = p->count > t->primed + 1 && p->at[p->count - 2].lift;
+    if (begins) p->count--;
+    return begins || p->at[p->count - 1].lift;
+}
+
 /* What becomes of a line once its last point is read: its outputs are those of row `row`. */
 static hd_status go_on(writing *w, desk *d, size_t row, hd_err *err)
 {
@@ -168,6 +177,7 @@ static hd_status go_on(writing *w, desk *d, size_t row, hd_err *err)
     bool past = false;
     hd_status s = HD_OK;
     if (k) s = look(w, d, w->window + row * 3 * k, w->kappa + row * k, &past, err);
+    if (past) past = ends_stroke(d->to);
     d->to->cut = k && !past && d->to->points.count - d->to->primed >= w->opt->points;
     d->done = past || d->to->points.count - d->to->primed >= w->opt->points;
     if (s || d->done) return s;

@@ -29,6 +29,9 @@ hd_status hd_write_measure(hd_handwriting_opt *to, const hd_strokes *s, hd_err *
 /* Points that are predicted: all of a line but the first. */
 size_t hd_write_points(const hd_strokes *s, const uint32_t *which, size_t count);
 
+/* Sends what lines say; the number tells its shape. */
+uint64_t hd_write_send_text(hd_run *r, hd_handwriting_batch *to, const hd_write_lines *l,
+                            const uint32_t *which, size_t count);
 /* Sends lines and fills *to. The number tells the shape of the step. A failure stays in the run. */
 uint64_t hd_write_send(hd_run *r, hd_handwriting_batch *to, const hd_write_lines *l, const uint32_t *which,
                        size_t count, const hd_handwriting_opt *o);

@@ -1,0 +1,225 @@
+/* Training a reader of handwriting: from lines of strokes to a model folder, as models of handwriting are
+   (task/write/train.c). The best model is that of the least character error rate on what is held back. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/ranks.h"
+#include "base/mem.h"
+#include "op/replay.h"
+#include "run/data.h"
+#include "run/session.h"
+#include "task/list.h"
+#include "task/read/read.h"
+
+typedef struct learning {
+    hd_model_folder folder; /* first, as hd_task_save asks */
+    hd_reader *model;       /* in the folder */
+    hd_strokes train, valid;
+    hd_write_lines train_lines;
+    hd_write_order order;
+    const uint32_t *which; /* the lines of the update */
+    size_t count;
+    hd_handwriting_batch sent;
+} learning;
+
+/* -- the loop's side -- */
+
+static hd_status load(hd_session *s, hd_load *out, hd_err *err)
+{
+    learning *l = s->state;
+    uint64_t at = s->numbered.at, batches = l->order.batches;
+    (void)err;
+    hd_write_order_form(&l->order, &l->train, (uint64_t)s->options->seed, at / batches);
+    l->which = hd_write_order_batch(&l->order, at % batches, &l->count);
+    size_t points = hd_write_points(&l->train, l->which, l->count);
+    double n = (double)l->count;
+    *out = (hd_load){
+        .items = l->count, .tokens = l->count, .flops = hd_reader_flops(l->model, n, (double)points / n)};
+    return HD_OK;
+}
+
+static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to)
+{
+    learning *l = s->state;
+    const hd_reader_opt *m = &l->model->opt;
+    const hd_handwriting_opt o = {.mean = {m->mean[0], m->mean[1]},
+                                  .deviation = {m->deviation[0], m->deviation[1]}};
+    (void)part;
+    uint64_t shape = hd_write_send(r, &l->sent, &l->train_lines, l->which + from, to - from, &o);
+    return hd_shape_mix(shape, hd_write_send_text(r, &l->sent, &l->train_lines, l->which + from, to - from));
+}
+
+static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
+{
+    learning *l = s->state;
+    (void)part;
+    return hd_reader_loss(r, l->model, l->sent.point, l->sent.ids, l->sent.text);
+}
+
+/* All processes read all lines. */
+static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)
+{
+    learning *l = s->state;
+    hd_read_judged j;
+    hd_status st = hd_ranks_agree(hd_read_lines(&j, r, &l->folder, &l->valid, NULL, err), NULL, 0, err);
+    double mean = j.loss / (double)j.lines;
+    *out = (hd_validation){.loss = mean, .quality = isnan(mean) ? -INFINITY : -j.cer};
+    out->figure[0] = (hd_figure){"cer", "CER", j.cer, .share = true};
+    return st;
+}
+
+/* -- setting up -- */
+
+static void release(hd_session *s)
+{
+    learning *l = s->state;
+    hd_write_order_release(&l->order);
+    hd_write_lines_release(&l->train_lines);
+    hd_strokes_release(&l->train);
+    hd_strokes_release(&l->valid);
+    hd_model_folder_release(&l->folder);
+}
+
+/* A folder of heed strokes stands for its train.tsv, and where nothing else is said for its val.tsv. */
+static hd_status read_data(hd_session *s, hd_err *err)
+{
+    learning *l = s->state;
+    const hd_train_options *o = s->options;
+    const char *train = o->train.text[0];
+    char path[HD_PATH];
+    bool beside = false;
+    hd_status st = hd_strokes_place(path, train, "train.tsv", NULL, err);
+    if (!st) st = hd_strokes_read(&l->train, path, err);
+    if (!st && o->valid_fraction > 0)
+        st = hd_strokes_split(&l->train, o->valid_fraction, (uint64_t)o->seed, &l->valid, err);
+    else if (!st)
+        st = hd_strokes_place(path, o->valid.count ? o->valid.text[0] : train, "val.tsv", &beside, err);
+    if (!st && (o->valid.count || beside)) st = hd_strokes_read(&l->valid, path, err);
+    if (!st && l->train.count >= UINT32_MAX)
+        st = hd_err_set(err, HD_ELIMIT, "%zu lines are more than a run can take", l->train.count);
+    s->train = l->train.hash, s->valid = l->valid.hash, s->validates = l->valid.count > 0;
+    return st;
+}
+
+typedef struct walk {
+    const hd_strokes *strokes;
+    size_t at;
+} walk;
+
+static bool next_text(void *context, hd_line *line)
+{
+    walk *w = context;
+    if (w->at == w->strokes->count) return false;
+    const char *text = hd_strokes_text(w->strokes, w->at++);
+    *line = (hd_line){text, strlen(text)};
+    return true;
+}
+
+/* The characters and sizes of the folder that the run goes on with, or those of the data. */
+static hd_status make_characters(hd_session *s, hd_reader_opt *o, hd_err *err)
+{
+    learning *l = s->state;
+    hd_model_folder old;
+    walk w = {&l->train, 0};
+    hd_tokenizer_opt characters = {.log = &s->hooks->log};
+    if (!s->options->resume) {
+        hd_handwriting_opt measured = {0};
+        hd_status st = hd_write_measure(&measured, &l->train, err);
+        memcpy(o->mean, measured.mean, sizeof o->mean);
+        memcpy(o->deviation, measured.deviation, sizeof o->deviation);
+        if (!st)
+            st = hd_data_learn(&l->folder.tokenizer[0], HD_TOKENIZER_characters, (hd_feed){next_text, &w},
+                               &characters, err);
+        if (!st) o->vocab = hd_tokenizer_size(l->folder.tokenizer[0]);
+        return st;
+    }
+    hd_status st = hd_model_folder_describe(&old, s->options->out, "read", err);
+    if (st) return st;
+    const float dropout = o->dropout;
+    *o = hd_model_folder_reader(&old)->opt, o->dropout = dropout;
+    hd_model_folder_keep_tokenizers(&old);
+    l->folder.tokenizer[0] = old.tokenizer[0];
+    return HD_OK;
+}
+
+static hd_status open(hd_session *s, hd_err *err)
+{
+    learning *l = s->state;
+    hd_reader_opt o = {.width = (size_t)s->options->width,
+                       .layers = s->options->layers,
+                       .fold = 3,
+                       .dropout = (float)s->options->dropout};
+    hd_status st = read_data(s, err);
+    if (!st) st = make_characters(s, &o, err);
+    if (!st) st = hd_write_lines_make(&l->train_lines, &l->train, l->folder.tokenizer[0], err);
+    if (!st) st = hd_write_order_make(&l->order, l->train.count, (size_t)s->options->batch_size, err);
+    if (!st) st = hd_reader_new(&l->model, s->backend, &o, true, err);
+    if (st) return st;
+    hd_model_folder_take(&l->folder, HD_TRAIN_READ, hd_reader_model(l->model));
+    s->params = &l->model->params;
+    s->batches = l->order.batches;
+    return HD_OK;
+}
+
+static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
+{
+    const learning *l = s->state;
+    const hd_reader_opt *o = &l->model->opt;
+    double points = (double)l->train.points.count / (double)l->train.count;
+    char a[32];
+    (void)err;
+    snprintf(p->model, sizeof p->model, "reader: bi-lstm:%d, width %zu, %d points at once", o->layers,
+             o->width, o->fold);
+    p->flops = hd_reader_flops(l->model, (double)s->options->batch_size, points);
+    hd_plan_add(p, "characters", "%s", hd_grouped(o->vocab, a));
+    hd_plan_add_data(p, "lines", l->train.count, l->valid.count);
+    return HD_OK;
+}
+
+static hd_run_parts parts(const hd_train_options *o)
+{
+    (void)o;
+    return HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_LAYERS;
+}
+
+static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
+{
+    (void)o;
+    snprintf(to, HD_RECIPE_TEXT, "--task is read");
+    return to;
+}
+
+static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
+{
+    (void)set, (void)err;
+    *out = HD_PRESET_STROKE_READER;
+    return HD_OK;
+}
+
+static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
+{
+    (void)set, (void)named, (void)err;
+    return HD_OK;
+}
+
+const hd_recipe hd_recipe_read = {.choose = choose, .derive = derive, .parts = parts, .shape = shape};
+
+const hd_task hd_task_read = {
+    .unit = "lines",
+    .with = "FILE.tsv",
+    .remedy = "a smaller --batch-size or --micro-batches N",
+    .varies = true,
+    .recipe = &hd_recipe_read,
+    .size = sizeof(learning),
+    .check = hd_write_check,
+    .open = open,
+    .release = release,
+    .plan = plan,
+    .load = load,
+    .send = send,
+    .loss = loss,
+    .validate = validate,
+    .save = hd_task_save,
+    .publish = hd_task_publish,
+};
