@@ -148,7 +148,7 @@
     TEXT("decoder", 0, "STAGES", NULL, decoder,
         "the same of the decoder: transformer, or an rnn, gru or lstm, followed by transformer if you like",
         MODEL, FOR(TRANSLATE | CAPTION | TRANSCRIBE), SHAPE)
-    CHOICE("features", 0, "KIND", "log_mel", features, features,
+    CHOICE("sound-features", 0, "KIND", "log_mel", features, features,
         "how sound is read, every 10 ms: log_mel (natural logarithms of mels), kaldi (fbank) or whisper", MODEL,
         FOR(TRANSCRIBE), SHAPE)
     INT("mels", 0, "N", "40", mels, 1, 512, "mel bins of a frame", MODEL, FOR(TRANSCRIBE), SHAPE)

@@ -138,7 +138,8 @@ static void step_handwriting(step *s, hd_tensor *h)
     hd_rows p = {hd_linear(r, h, step_leaf(s, 6, s->c), NULL, HD_tanh), s->seg};
     hd_rows y = hd_window_of(r, p, (hd_rows){h, s->seg}, start, NULL, &kappa);
     hd_real *at = hd_host_take(r, (3 * s->rows + 1) * sizeof *at);
-    for (size_t i = 0; at && i < 3 * s->rows; i++) at[i] = (hd_real)(i % 3 == 2 ? (i / 3) % 2 : i % 7 * 0.1);
+    for (size_t i = 0; at && i < 3 * s->rows; i++)
+        at[i] = i % 3 == 2 ? (hd_real)(i / 3 % 2) : (hd_real)0.1 * (hd_real)(i % 7);
     hd_tensor *x = hd_linear(r, y.t, step_leaf(s, 13, s->c), NULL, HD_tanh);
     s->loss[10] = at ? hd_mixture_loss(r, x, hd_from(r, s->rows, 3, at), &(hd_loss_opt){.coef = 0.1f}) : NULL;
     s->loss[11] = hd_sum_loss(r, kappa, 0.1f);

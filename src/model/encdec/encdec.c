@@ -204,6 +204,8 @@ static hd_status check_ctc(const hd_encdec_opt *o, hd_err *err)
     if (!(o->ctc >= 0 && o->ctc <= 1))
         return hd_err_set(err, HD_EARG, "the share of CTC is %g, not between 0 and 1", (double)o->ctc);
     if (o->ctc > 0 && !o->sounds) return hd_err_set(err, HD_EARG, "CTC is for models that read sound");
+    if (!hd_encdec_decodes(o) && !o->sounds)
+        return hd_err_set(err, HD_EARG, "a decoder is rnn, gru, lstm or transformer, not none");
     if ((o->ctc >= 1) != !hd_encdec_decodes(o))
         return hd_err_set(err, HD_EARG, "CTC alone has the decoder none, and the share 1");
     return HD_OK;

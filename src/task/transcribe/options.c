@@ -62,7 +62,7 @@ static hd_status take(hd_taking *t, hd_err *err)
     s = hd_taking_number(t, "width", m.stack.width, err);
     if (!s) s = hd_taking_number(t, "mels", (size_t)m.sound.features.mels, err);
     if (!s) s = hd_taking_number(t, "sample-rate", (size_t)m.sound.features.rate, err);
-    if (!s) s = hd_taking_say(t, "features", hd_features_name(m.sound.features.kind), err);
+    if (!s) s = hd_taking_say(t, "sound-features", hd_features_name(m.sound.features.kind), err);
     if (!s) s = hd_taking_number(t, "max-frames", hd_sound_encoder_frames(&m.sound), err);
     if (!s) s = hd_taking_number(t, "max-positions", m.positions, err);
     hd_model_folder_release(&f);
