@@ -37,8 +37,9 @@ static double loss_of(hd_run *r, const hd_real *x, size_t frames, size_t classes
     hd_run_begin(r, HD_TRAIN);
     hd_tensor *logits = hd_from(r, frames, classes, x);
     logits->wants_grad = true;
-    hd_tensor *loss = hd_ctc(r, (hd_rows){logits, hd_seg_of(r, &t, 1, NULL)}, hd_ints(r, label, labels + 1),
-                             hd_seg_of(r, &u, 1, NULL), 0, &(hd_loss_opt){.coef = 1});
+    hd_tensor *loss =
+        hd_ctc(r, (hd_rows){logits, hd_seg_of(r, &t, 1, NULL)}, hd_ints(r, label, labels ? labels : 1),
+               hd_seg_of(r, &u, 1, NULL), 0, &(hd_loss_opt){.coef = 1});
     double value = hd_loss_total(r, loss);
     assert_run_ok(r);
     if (slope) {
