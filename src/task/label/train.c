@@ -73,9 +73,9 @@ static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
 static void release(hd_session *s)
 {
     hd_labeling *l = s->state;
+    if (l->material) l->material->release(s); /* its threads read how the model prepares pictures */
     hd_model_folder_release(&l->folder);
     hd_model_folder_release(&l->origin.folder);
-    if (l->material) l->material->release(s);
     hd_examples_release(&l->train);
     hd_examples_release(&l->valid);
 }
