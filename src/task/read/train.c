@@ -7,8 +7,6 @@
 #include "backend/ranks.h"
 #include "base/mem.h"
 #include "op/replay.h"
-#include "run/data.h"
-#include "run/session.h"
 #include "task/list.h"
 #include "task/read/read.h"
 
@@ -81,56 +79,17 @@ static void release(hd_session *s)
     hd_model_folder_release(&l->folder);
 }
 
-/* A folder of heed strokes stands for its train.tsv, and where nothing else is said for its val.tsv. */
-static hd_status read_data(hd_session *s, hd_err *err)
-{
-    learning *l = s->state;
-    const hd_train_options *o = s->options;
-    const char *train = o->train.text[0];
-    char path[HD_PATH];
-    bool beside = false;
-    hd_status st = hd_strokes_place(path, train, "train.tsv", NULL, err);
-    if (!st) st = hd_strokes_read(&l->train, path, err);
-    if (!st && o->valid_fraction > 0)
-        st = hd_strokes_split(&l->train, o->valid_fraction, (uint64_t)o->seed, &l->valid, err);
-    else if (!st)
-        st = hd_strokes_place(path, o->valid.count ? o->valid.text[0] : train, "val.tsv", &beside, err);
-    if (!st && (o->valid.count || beside)) st = hd_strokes_read(&l->valid, path, err);
-    if (!st && l->train.count >= UINT32_MAX)
-        st = hd_err_set(err, HD_ELIMIT, "%zu lines are more than a run can take", l->train.count);
-    s->train = l->train.hash, s->valid = l->valid.hash, s->validates = l->valid.count > 0;
-    return st;
-}
-
-typedef struct walk {
-    const hd_strokes *strokes;
-    size_t at;
-} walk;
-
-static bool next_text(void *context, hd_line *line)
-{
-    walk *w = context;
-    if (w->at == w->strokes->count) return false;
-    const char *text = hd_strokes_text(w->strokes, w->at++);
-    *line = (hd_line){text, strlen(text)};
-    return true;
-}
-
 /* The characters and sizes of the folder that the run goes on with, or those of the data. */
 static hd_status make_characters(hd_session *s, hd_reader_opt *o, hd_err *err)
 {
     learning *l = s->state;
     hd_model_folder old;
-    walk w = {&l->train, 0};
-    hd_tokenizer_opt characters = {.log = &s->hooks->log};
     if (!s->options->resume) {
         hd_handwriting_opt measured = {0};
         hd_status st = hd_write_measure(&measured, &l->train, err);
         memcpy(o->mean, measured.mean, sizeof o->mean);
         memcpy(o->deviation, measured.deviation, sizeof o->deviation);
-        if (!st)
-            st = hd_data_learn(&l->folder.tokenizer[0], HD_TOKENIZER_characters, (hd_feed){next_text, &w},
-                               &characters, err);
+        if (!st) st = hd_write_characters(&l->folder.tokenizer[0], &l->train, &s->hooks->log, err);
         if (!st) o->vocab = hd_tokenizer_size(l->folder.tokenizer[0]);
         return st;
     }
@@ -150,7 +109,7 @@ static hd_status open(hd_session *s, hd_err *err)
                        .layers = s->options->layers,
                        .fold = 3,
                        .dropout = (float)s->options->dropout};
-    hd_status st = read_data(s, err);
+    hd_status st = hd_write_data(s, &l->train, &l->valid, err);
     if (!st) st = make_characters(s, &o, err);
     if (!st) st = hd_write_lines_make(&l->train_lines, &l->train, l->folder.tokenizer[0], err);
     if (!st) st = hd_write_order_make(&l->order, l->train.count, (size_t)s->options->batch_size, err);

@@ -3,6 +3,7 @@
 #define HD_TASK_WRITE_TRAINING_H
 
 #include "run/recipe.h"
+#include "run/session.h"
 #include "task/write/write.h"
 
 extern const hd_recipe hd_recipe_write;
@@ -11,6 +12,14 @@ extern const hd_recipe hd_recipe_write;
 hd_status hd_write_check(const hd_train_options *o, hd_err *err);
 /* The model but for its characters and the mean and deviation of points. */
 hd_handwriting_opt hd_write_model(const hd_train_options *o);
+
+/* -- data (data.c) -- */
+
+/* Reads what a run learns from and is judged by, and tells the session of it. A folder of heed strokes stands
+   for its train.tsv, and where nothing else is said for its val.tsv. */
+hd_status hd_write_data(hd_session *s, hd_strokes *train, hd_strokes *valid, hd_err *err);
+/* The characters of their texts. */
+hd_status hd_write_characters(hd_tokenizer **out, const hd_strokes *s, const hd_log *log, hd_err *err);
 
 /* -- lines on their way to the model -- */
 
