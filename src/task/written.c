@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-hd_status hd_written_init(hd_written_all *out, size_t count, hd_err *err)
+static hd_status init(hd_written_all *out, size_t count, hd_err *err)
 {
     hd_written_all w = {.count = count};
     hd_arena_init(&w.memory, hd_allocator_host, 1 << 16);
@@ -41,7 +41,7 @@ static hd_status put_one(hd_written_all *to, hd_written *c, const hd_guess *g, c
     return s;
 }
 
-hd_status hd_written_take(hd_written_all *to, const hd_found *found, const hd_tokenizer *t, hd_err *err)
+static hd_status take(hd_written_all *to, const hd_found *found, const hd_tokenizer *t, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < to->count; i++) {
@@ -51,6 +51,20 @@ hd_status hd_written_take(hd_written_all *to, const hd_found *found, const hd_to
         for (; !s && to->found[i] < n; to->found[i] += !s)
             s = put_one(to, &to->of[i][to->found[i]], hd_found_at(found, i) + to->found[i], t, err);
     }
+    return s;
+}
+
+hd_status hd_written_make(hd_written_all *out, const hd_found *found, size_t count, const hd_tokenizer *t,
+                          hd_err *err)
+{
+    hd_written_all w;
+    hd_status s = init(&w, count, err);
+    if (s) return s;
+    s = take(&w, found, t, err);
+    if (s)
+        hd_written_release(&w);
+    else
+        *out = w;
     return s;
 }
 

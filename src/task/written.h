@@ -22,10 +22,9 @@ typedef struct hd_written_all {
     hd_arena memory; /* of everything above */
 } hd_written_all;
 
-/* An empty list for so many items. */
-hd_status hd_written_init(hd_written_all *out, size_t count, hd_err *err);
-/* Takes what was found for all of them. */
-hd_status hd_written_take(hd_written_all *to, const hd_found *found, const hd_tokenizer *t, hd_err *err);
+/* Takes what a search found for so many items; found is not read where there are none. */
+hd_status hd_written_make(hd_written_all *out, const hd_found *found, size_t count, const hd_tokenizer *t,
+                          hd_err *err);
 void hd_written_release(hd_written_all *w); /* accepts {0} */
 
 #endif

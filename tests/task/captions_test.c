@@ -43,15 +43,15 @@ static void texts_are_lower_cased_unless_told_otherwise(void **state)
     (void)state;
     hd_captions c = open(NULL, false), d = open(NULL, true);
     assert_int_equal(c.set.count, PICTURES);
-    assert_int_equal(c.count, 15);
-    assert_string_equal(c.text[0].text, "a dog \xc3\xa4 number 0 of picture 0");
-    assert_string_equal(d.text[0].text, "A DOG \xc3\x84 number 0 of Picture 0");
+    assert_int_equal(c.texts.count, 15);
+    assert_string_equal(c.texts.text[0].text, "a dog \xc3\xa4 number 0 of picture 0");
+    assert_string_equal(d.texts.text[0].text, "A DOG \xc3\x84 number 0 of Picture 0");
     hd_captions_release(&c), hd_captions_release(&d);
     char names[256];
     snprintf(names, sizeof names, "%s", at("some.txt"));
     c = open(names, false);
     assert_int_equal(c.set.count, 2);
-    assert_int_equal(c.count, 6);
+    assert_int_equal(c.texts.count, 6);
     hd_captions_release(&c);
 }
 
@@ -86,20 +86,20 @@ static void long_captions_are_cut_and_counted(void **state)
     hd_err err = {0};
     hd_tokenizer *t = NULL;
     hd_captions c = open(NULL, false), held = {0};
-    hd_captions_walk walk = {&c, 0};
-    if (hd_tokenizer_train(&t, HD_TOKENIZER_words, hd_captions_feed(&walk), &(hd_tokenizer_opt){0}, &err))
+    hd_targets_walk walk = {&c.texts, 0};
+    if (hd_tokenizer_train(&t, HD_TOKENIZER_words, hd_targets_feed(&walk), &(hd_tokenizer_opt){0}, &err))
         fail_msg("%s", err.text);
     assert_int_equal(hd_captions_encode(&c, t, 100, &err), HD_OK);
-    assert_int_equal(c.longest, 8);
-    assert_int_equal(c.begin[c.count], 15 * 8);
+    assert_int_equal(c.texts.begin[c.texts.count], 15 * 8);
     assert_int_equal(c.cut, 0);
     assert_int_equal(hd_captions_encode(&c, t, 5, &err), HD_OK);
-    assert_int_equal(c.begin[c.count], 15 * 5);
+    assert_int_equal(c.texts.begin[c.texts.count], 15 * 5);
     assert_int_equal(c.cut, 15);
     assert_int_equal(hd_captions_split(&c, 0.4, 1, &held, &err), HD_OK);
     assert_int_equal(c.set.count + held.set.count, PICTURES);
-    assert_int_equal(c.count + held.count, 15);
-    assert_true(held.count > 0 && strstr(held.text[0].text, "a dog \xc3\xa4") == held.text[0].text);
+    assert_int_equal(c.texts.count + held.texts.count, 15);
+    assert_true(held.texts.count > 0 &&
+                strstr(held.texts.text[0].text, "a dog \xc3\xa4") == held.texts.text[0].text);
     hd_tokenizer_free(t);
     hd_captions_release(&c), hd_captions_release(&held);
 }

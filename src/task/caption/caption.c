@@ -90,16 +90,9 @@ static hd_status search_all(hd_found **out, hd_run *r, const hd_model_folder *f,
 hd_status hd_caption_of(hd_written_all *out, hd_run *r, const hd_model_folder *f,
                         const hd_image_batch *pictures, const hd_caption_opt *opt, hd_err *err)
 {
-    hd_written_all w;
     hd_found *found = NULL;
-    hd_status s = hd_written_init(&w, pictures->items, err);
-    if (s) return s;
-    if (w.count) s = search_all(&found, r, f, pictures, opt, err);
-    if (!s && w.count) s = hd_written_take(&w, found, f->tokenizer[1], err);
+    hd_status s = pictures->items ? search_all(&found, r, f, pictures, opt, err) : HD_OK;
+    if (!s) s = hd_written_make(out, found, pictures->items, f->tokenizer[1], err);
     hd_found_free(found);
-    if (s)
-        hd_written_release(&w);
-    else
-        *out = w;
     return s;
 }

@@ -2,9 +2,8 @@
 #ifndef HD_TASK_CAPTION_CAPTIONS_H
 #define HD_TASK_CAPTION_CAPTIONS_H
 
-#include "base/arena.h"
 #include "data/image/set.h"
-#include "text/tokenizer.h"
+#include "task/seq2seq/targets.h"
 
 typedef struct hd_captions_read {
     const char *path, *images, *names; /* as hd_image_set_captions has them */
@@ -15,26 +14,14 @@ typedef struct hd_captions_read {
 typedef struct hd_captions {
     hd_image_set set;
     bool cased;
-    hd_line *text; /* [count], those of a picture together, as set.first_caption has them */
-    size_t count;
-    int32_t *id;   /* of all, without special tokens */
-    size_t *begin; /* [count + 1] in id */
-    size_t cut;    /* captions that were too long */
-    size_t longest;
-    hd_arena memory; /* of the texts */
+    hd_targets texts; /* those of a picture together, as set.first_caption has them */
+    size_t cut;       /* captions that were too long */
 } hd_captions;
 
 hd_status hd_captions_open(hd_captions *out, const hd_captions_read *how, hd_err *err);
 /* Moves a share of the pictures to `out`. */
 hd_status hd_captions_split(hd_captions *c, double fraction, uint64_t seed, hd_captions *out, hd_err *err);
 void hd_captions_release(hd_captions *c); /* accepts {0} */
-
-/* Lines for a vocabulary. */
-typedef struct hd_captions_walk {
-    const hd_captions *of;
-    size_t next;
-} hd_captions_walk;
-hd_feed hd_captions_feed(hd_captions_walk *walk);
 
 /* Sets the ids, of each caption at most `longest`. */
 hd_status hd_captions_encode(hd_captions *c, const hd_tokenizer *t, size_t longest, hd_err *err);

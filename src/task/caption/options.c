@@ -99,49 +99,14 @@ static hd_image_encoder_opt encoder_of(const hd_train_options *o)
 hd_status hd_caption_model(hd_encdec_opt *to, const hd_train_options *o, hd_err *err)
 {
     hd_run_parts has = parts(o);
-    *to = (hd_encdec_opt){.decoder_layers = o->decoder_layers,
-                          .pictures = true,
-                          .image = encoder_of(o),
-                          .stack = {.heads = o->heads,
-                                    .width = (size_t)o->width,
-                                    .inner = (size_t)o->ffn_size,
-                                    .pre_norm = o->norm == 0,
-                                    .eps = 1e-5f,
-                                    .act = hd_train_block_activation(o->activation, HD_relu),
-                                    .dropout = (float)o->dropout,
-                                    .attention_dropout = (float)o->attention_dropout,
-                                    .inner_dropout = (float)o->ffn_dropout,
-                                    .recompute = o->recompute},
-                          .tied = !o->untied,
-                          .cell = hd_train_cell(o->activation),
-                          .learned_positions = o->position_kind == 1,
-                          .no_positions = o->position_kind == 2,
-                          .positions = (size_t)o->max_positions,
-                          .sinusoid = {.halves = true},
-                          .output_bias = true,
-                          .frozen = {o->freeze.text, (size_t)o->freeze.count}};
+    *to = hd_seq2seq_model(o);
+    to->pictures = to->output_bias = true, to->encoder_layers = 0, to->image = encoder_of(o);
     hd_status s = hd_decoder_stages(&to->decoder, "decoder", o->decoder, err);
     if (!s && to->image.kind == HD_IMAGE_resnet)
         s = hd_train_resnet(&to->image.resnet, o, to->image.height, err);
     if (s) return s;
     to->recurrent = hd_decoder_cells(o, has);
-    if (has & HD_HAS_BLOCKS && o->width % o->heads)
-        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
-    return HD_OK;
-}
-
-/* Makes the model on a machine that computes nothing: what cannot go together is said before data is read. */
-static hd_status attempt(const hd_encdec_opt *m, hd_err *err)
-{
-    hd_backend *nowhere = NULL;
-    hd_encdec *model = NULL;
-    hd_encdec_opt o = *m;
-    o.target_vocab = 1;
-    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
-    if (!s) s = hd_encdec_new(&model, nowhere, &o, true, err);
-    hd_encdec_free(model);
-    hd_backend_free(nowhere);
-    return s;
+    return hd_seq2seq_check_heads(o, has, err);
 }
 
 hd_status hd_caption_check(const hd_train_options *o, hd_err *err)
@@ -159,16 +124,15 @@ hd_status hd_caption_check(const hd_train_options *o, hd_err *err)
         return hd_err_set(err, HD_EARG, "--valid-names and --valid-fraction exclude each other");
     if (o->select_by == HD_CHOICE_BLEU)
         return hd_err_set(err, HD_EARG, "--select-by bleu is for translators: use cider or loss");
-    if (o->max_length + 1 > o->max_positions)
-        return hd_err_set(err, HD_EARG, "--max-positions %d is too few for --max-length %d and the end",
-                          o->max_positions, o->max_length);
-    s = hd_augment_check(&augment, err);
+    s = hd_seq2seq_check_length(o, err);
+    if (!s) s = hd_augment_check(&augment, err);
     if (!s) s = hd_train_check_end(o, err);
     if (!s) s = hd_caption_model(&model, o, err);
     if (!s && o->from && o->encoder_from)
         s = hd_err_set(err, HD_EARG, "--from and --encoder-from exclude each other");
     if (!s && o->encoder_from) s = hd_caption_origin(&model.image, o->encoder_from, err);
-    return s || o->from ? s : attempt(&model, err); /* what another model is, it says itself */
+    if (s || o->from) return s; /* what another model is, it says itself */
+    return hd_seq2seq_attempt(&model, &(hd_feeding){0}, err);
 }
 
 hd_status hd_caption_read(hd_captions *train, hd_captions *valid, const hd_train_options *o, hd_err *err)

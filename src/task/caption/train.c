@@ -21,8 +21,7 @@ enum { SIDED = 10 }; /* one of so many captions that say left or right is too ma
 /* A batch in backend memory, as long as its step. */
 typedef struct picture_batch {
     hd_pixels pixels;
-    const hd_seg *out;
-    const int32_t *input, *output;
+    hd_targets_sent text;
 } picture_batch;
 
 typedef struct captioning {
@@ -45,20 +44,17 @@ typedef struct chosen {
     uint64_t seed, epoch;
 } chosen;
 
-static size_t caption_of(const chosen *c, size_t picture)
+static uint32_t caption_of(const chosen *c, size_t picture)
 {
     size_t n = hd_captions_of(c->from, picture);
-    if (c->k < 0) return hd_captions_choose(c->from, picture, c->seed, c->epoch);
-    return c->from->set.first_caption[picture] + (size_t)c->k % n;
+    if (c->k < 0) return (uint32_t)hd_captions_choose(c->from, picture, c->seed, c->epoch);
+    return (uint32_t)(c->from->set.first_caption[picture] + (size_t)c->k % n);
 }
 
 static size_t tokens_of(const chosen *c, const uint32_t *which, size_t items)
 {
     size_t sum = 0;
-    for (size_t i = 0; i < items; i++) {
-        size_t at = caption_of(c, which[i]);
-        sum += c->from->begin[at + 1] - c->from->begin[at] + 1;
-    }
+    for (size_t i = 0; i < items; i++) sum += hd_targets_tokens(&c->from->texts, caption_of(c, which[i]));
     return sum;
 }
 
@@ -66,37 +62,29 @@ static size_t tokens_of(const chosen *c, const uint32_t *which, size_t items)
    shape: pictures are not filled up, captions are. */
 static uint64_t send_batch(hd_run *r, captioning *t, const hd_image_batch *b, const chosen *c)
 {
-    const hd_special special = hd_tokenizer_special(t->folder.tokenizer[1]);
-    size_t rows = tokens_of(c, b->which, b->items), at = 0;
-    int32_t *len = hd_host_take(r, (b->items + 1) * sizeof *len),
-            *key = hd_host_take(r, (b->items + 1) * sizeof *key),
-            *input = hd_host_take(r, (2 * rows + 1) * sizeof *input), *output = input + rows;
-    if (!len || !key || !input) return 0;
-    for (size_t i = 0; i < b->items; i++) {
-        size_t which = caption_of(c, b->which[i]), n = c->from->begin[which + 1] - c->from->begin[which];
-        const int32_t *ids = c->from->id + c->from->begin[which];
-        len[i] = (int32_t)n + 1, key[i] = (int32_t)b->which[i];
-        input[at] = special.start, output[at + n] = special.end;
-        if (n) memcpy(input + at + 1, ids, n * sizeof *ids), memcpy(output + at, ids, n * sizeof *ids);
-        at += n + 1;
-    }
-    hd_bounds bounds = hd_bounds_now(r, len, b->items);
-    bounds.items = b->items;
-    hd_seg *seg = hd_seg_within(r, len, b->items, key, bounds);
-    if (seg && hd_encdec_unrolls(t->model)) seg->steps = hd_unroll(r, seg);
-    t->sent = (picture_batch){.out = seg,
-                              .input = hd_ids_within(r, input, rows, bounds.rows),
-                              .output = hd_ids_within(r, output, rows, bounds.rows)};
+    uint32_t *which = hd_host_take(r, (b->items + 1) * sizeof *which);
+    int32_t *key = hd_host_take(r, (b->items + 1) * sizeof *key);
+    if (!which || !key) return 0;
+    for (size_t i = 0; i < b->items; i++)
+        which[i] = caption_of(c, b->which[i]), key[i] = (int32_t)b->which[i];
+    t->sent = (picture_batch){0};
+    uint64_t text = hd_targets_send(r, &t->sent.text, &c->from->texts,
+                                    &(hd_targets_ask){.which = which,
+                                                      .key = key,
+                                                      .items = b->items,
+                                                      .special = hd_tokenizer_special(t->folder.tokenizer[1]),
+                                                      .exact = true,
+                                                      .unrolls = hd_encdec_unrolls(t->model)});
     hd_pixels_send(r, &t->sent.pixels, b, &t->model->opt.image.prepare);
-    return hd_shape_mix(hd_shape_of_sizes(b->size, b->items), hd_shape_of(bounds, rows));
+    return hd_shape_mix(hd_shape_of_sizes(b->size, b->items), text);
 }
 
 static hd_tensor *loss_of(hd_run *r, const captioning *t, float smoothing)
 {
     const picture_batch *b = &t->sent;
     hd_encoded memory = hd_encdec_encode(r, t->model, &(hd_items){.pixels = &b->pixels});
-    hd_rows x = hd_encdec_decode(r, t->model, b->input, b->out, memory, NULL);
-    return hd_encdec_loss(r, t->model, x, b->output, &(hd_loss_opt){.coef = 1, .smoothing = smoothing});
+    hd_rows x = hd_encdec_decode(r, t->model, b->text.input, b->text.seg, memory, NULL);
+    return hd_encdec_loss(r, t->model, x, b->text.output, &(hd_loss_opt){.coef = 1, .smoothing = smoothing});
 }
 
 /* -- the loop's side -- */
@@ -179,7 +167,7 @@ static hd_status score_batch(hd_run *r, captioning *t, hd_metric *cider, const h
         size_t first = t->valid.set.first_caption[b->which[i]], n = hd_captions_of(&t->valid, b->which[i]);
         const char *text = found.found[i] ? found.of[i][0].text : "";
         if (n > HD_METRIC_REFS) n = HD_METRIC_REFS;
-        memcpy(refs, t->valid.text + first, n * sizeof *refs);
+        memcpy(refs, t->valid.texts.text + first, n * sizeof *refs);
         st = hd_metric_set_refs(cider, (int)n, err);
         if (!st) st = hd_metric_add(cider, (hd_line){text, strlen(text)}, refs, err);
     }
@@ -237,28 +225,6 @@ static void release(hd_session *s)
     hd_captions_release(&t->valid);
 }
 
-/* The tokenizer and sizes of the folder that the run goes on with, or a vocabulary of the captions. */
-static hd_status make_tokenizer(hd_session *s, hd_encdec_opt *model, hd_err *err)
-{
-    captioning *t = s->state;
-    hd_captions_walk walk = {&t->train, 0};
-    const char *folder = hd_session_folder(s);
-    hd_model_folder old;
-    if (!folder) return hd_session_tokenizer(s, &t->folder.tokenizer[0], hd_captions_feed(&walk), err);
-    hd_status st = hd_model_folder_describe(&old, folder, "caption", err);
-    if (st) return st;
-    hd_encdec_opt then = hd_model_folder_encdec(&old)->opt;
-    then.stack.dropout = model->stack.dropout, then.stack.attention_dropout = model->stack.attention_dropout;
-    then.stack.inner_dropout = model->stack.inner_dropout, then.recurrent.penalty = model->recurrent.penalty;
-    then.image.stack.dropout = model->image.stack.dropout;
-    then.image.stack.drop_path = model->image.stack.drop_path;
-    then.frozen = model->frozen;
-    *model = then;
-    hd_model_folder_keep_tokenizers(&old);
-    t->folder.tokenizer[0] = old.tokenizer[0];
-    return HD_OK;
-}
-
 static hd_status open_loaders(hd_session *s, hd_err *err)
 {
     captioning *t = s->state;
@@ -282,12 +248,12 @@ static void choose_flip(hd_session *s)
 {
     captioning *t = s->state;
     size_t sided = hd_captions_sided(&t->train);
-    if (sided * SIDED < t->train.count) return;
+    if (sided * SIDED < t->train.texts.count) return;
     t->augment.flip = false;
     if (!s->backend->rank)
         hd_log_say(&s->hooks->log, HD_INFO,
                    "%zu of %zu captions say left or right: pictures are not flipped (--flip horizontal does)",
-                   sided, t->train.count);
+                   sided, t->train.texts.count);
 }
 
 static hd_status choose_size(hd_image_encoder_opt *to, const hd_image_set *set, const hd_train_options *o,
@@ -311,7 +277,7 @@ static hd_status open(hd_session *s, hd_err *err)
     if (!st && !hd_session_folder(s))
         st = o->encoder_from ? hd_caption_origin(&model.image, o->encoder_from, err)
                              : choose_size(&model.image, &t->train.set, o, err);
-    if (!st) st = make_tokenizer(s, &model, err);
+    if (!st) st = hd_seq2seq_tokenizer(s, &t->folder.tokenizer[0], &model, &t->train.texts, err);
     if (!st) st = hd_captions_encode(&t->train, t->folder.tokenizer[0], longest, err);
     if (!st && t->valid.set.count) st = hd_captions_encode(&t->valid, t->folder.tokenizer[0], longest, err);
     if (st) return st;
@@ -338,7 +304,8 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
 {
     const captioning *t = s->state;
     const hd_encdec_opt *m = &t->model->opt;
-    double captions = (double)t->train.count, tokens = (double)t->train.begin[t->train.count] / captions + 1;
+    size_t captions = t->train.texts.count;
+    double tokens = (double)t->train.texts.begin[captions] / (double)captions + 1;
     char decoder[HD_STAGES_TEXT], a[32];
     (void)err;
     if (t->train.cut + t->valid.cut && !s->backend->rank)
@@ -353,7 +320,7 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
     hd_plan_add(p, "vocabulary", "%s", hd_grouped(m->target_vocab, a));
     hd_plan_add_data(p, "pictures", t->train.set.count, t->valid.set.count);
     hd_train_plan_kept(p, t->loader, &t->train.set);
-    hd_plan_add(p, "captions", "%s, %.1f tokens on average", hd_grouped(t->train.count, a), tokens);
+    hd_plan_add(p, "captions", "%s, %.1f tokens on average", hd_grouped(captions, a), tokens);
     return HD_OK;
 }
 

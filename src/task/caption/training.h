@@ -2,13 +2,11 @@
 #ifndef HD_TASK_CAPTION_TRAINING_H
 #define HD_TASK_CAPTION_TRAINING_H
 
-#include "model/encdec/encdec.h"
 #include "run/options.h"
 #include "run/recipe.h"
-#include "run/session.h"
 #include "task/caption/caption.h"
 #include "task/caption/captions.h"
-#include "task/model_folder.h"
+#include "task/seq2seq/seq2seq.h"
 
 /* HD_EARG where options do not go together. */
 hd_status hd_caption_check(const hd_train_options *o, hd_err *err);

@@ -9,24 +9,11 @@ enum { MOST_RATE = 16000 }; /* where nothing is said */
 
 /* -- what a model has -- */
 
-static hd_status stages_of(hd_stages *encoder, hd_stages *decoder, const hd_train_options *o, hd_err *err)
-{
-    hd_status s = hd_decoder_stages(encoder, "encoder", o->encoder, err);
-    return s ? s : hd_decoder_stages(decoder, "decoder", o->decoder, err);
-}
-
 static hd_run_parts parts(const hd_train_options *o)
 {
     hd_stages encoder, decoder;
-    if (stages_of(&encoder, &decoder, o, NULL)) return ~(hd_run_parts)0; /* the check says why */
-    hd_run_parts all =
-        HD_HAS_UPDATES | HD_HAS_NETWORK | HD_HAS_SOUND | HD_HAS_TEXTS | hd_decoder_parts(&decoder, o);
-    hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
-    if (hd_stages_have(&encoder, HD_STAGE_transformer) || hd_stages_have(&decoder, HD_STAGE_transformer))
-        all |= HD_HAS_BLOCKS;
-    if (hd_stages_have(&encoder, active) || hd_stages_have(&decoder, active)) all |= HD_HAS_ACTIVATION;
-    if (encoder.at[0].kind == HD_STAGE_transformer || decoder.at[0].kind == HD_STAGE_transformer)
-        all |= HD_HAS_POSITIONS;
+    if (hd_seq2seq_stages(&encoder, &decoder, o, NULL)) return ~(hd_run_parts)0; /* the check says why */
+    hd_run_parts all = HD_HAS_SOUND | HD_HAS_TEXTS | hd_seq2seq_parts(&encoder, &decoder, o);
     if (o->unit == HD_TRAIN_SUBWORD && !o->tokenizer_model.count) all |= HD_HAS_SUBWORDS;
     return all;
 }
@@ -35,7 +22,7 @@ static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 {
     hd_stages encoder, decoder;
     char in[HD_STAGES_TEXT], out[HD_STAGES_TEXT];
-    if (stages_of(&encoder, &decoder, o, NULL)) return "";
+    if (hd_seq2seq_stages(&encoder, &decoder, o, NULL)) return "";
     snprintf(to, HD_RECIPE_TEXT, "--encoder is %s, --decoder %s", hd_stages_text(&encoder, in),
              hd_stages_text(&decoder, out));
     return to;
@@ -47,7 +34,7 @@ static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
 {
     const hd_train_options *o = set->into;
     hd_stages encoder, decoder;
-    hd_status s = stages_of(&encoder, &decoder, o, err);
+    hd_status s = hd_seq2seq_stages(&encoder, &decoder, o, err);
     bool blocks = hd_train_given(set, "decoder") && !s && !hd_stages_recur(&decoder);
     *out = blocks ? HD_PRESET_SPEECH_TINY : HD_PRESET_LAS;
     return s;
@@ -73,7 +60,7 @@ static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
 {
     const hd_train_options *o = set->into;
     hd_stages encoder, decoder;
-    hd_status s = stages_of(&encoder, &decoder, o, err);
+    hd_status s = hd_seq2seq_stages(&encoder, &decoder, o, err);
     bool cells = hd_stages_recur(&encoder) || hd_stages_have(&encoder, HD_STAGE_pyramid);
     if (!s && o->from && !named) s = hd_recipe_continue(set, hd_recipe_rate((size_t)o->width), err);
     if (!s && !cells) s = hd_recipe_follow(set, "decoder-init", HD_BEGINNING_map, err);
@@ -89,41 +76,20 @@ const hd_recipe hd_recipe_transcribe = {
 hd_status hd_transcribe_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_train_options *o, hd_err *err)
 {
     hd_run_parts has = parts(o);
-    *to = (hd_encdec_opt){
-        .encoder_layers = o->encoder_layers,
-        .decoder_layers = o->decoder_layers,
-        .sounds = true,
-        .ctc = (float)o->ctc_weight,
-        .sound = {.stack = o->frame_stack, .positions = (size_t)((o->max_frames - 1) / o->frame_stack + 1)},
-        .stack = {.heads = o->heads,
-                  .width = (size_t)o->width,
-                  .inner = (size_t)o->ffn_size,
-                  .pre_norm = o->norm == 0,
-                  .eps = 1e-5f,
-                  .act = hd_train_block_activation(o->activation, HD_relu),
-                  .dropout = (float)o->dropout,
-                  .attention_dropout = (float)o->attention_dropout,
-                  .inner_dropout = (float)o->ffn_dropout,
-                  .recompute = o->recompute},
-        .tied = !o->untied,
-        .cell = hd_train_cell(o->activation),
-        .learned_positions = o->position_kind == 1,
-        .no_positions = o->position_kind == 2,
-        .positions = (size_t)o->max_positions,
-        .sinusoid = {.halves = true},
-        .output_bias = true,
-        .frozen = {o->freeze.text, (size_t)o->freeze.count}};
+    *to = hd_seq2seq_model(o);
+    to->sounds = to->output_bias = true, to->ctc = (float)o->ctc_weight;
+    to->sound = (hd_sound_encoder_opt){.stack = o->frame_stack,
+                                       .positions = (size_t)((o->max_frames - 1) / o->frame_stack + 1)};
     *feeding = hd_decoder_feeding(o, has);
-    hd_status s = stages_of(&to->encoder, &to->decoder, o, err);
+    hd_status s = hd_seq2seq_stages(&to->encoder, &to->decoder, o, err);
     if (s) return s;
     to->recurrent = hd_decoder_cells(o, has);
     to->sound.features = hd_features_usual((hd_features_kind)o->features, MOST_RATE);
     to->sound.features.mels = o->mels, to->sound.features.chunk = 0;
-    if (has & HD_HAS_BLOCKS && o->width % o->heads)
-        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
-    if ((to->ctc >= 1) != !hd_encdec_decodes(to))
+    s = hd_seq2seq_check_heads(o, has, err);
+    if (!s && (to->ctc >= 1) != !hd_encdec_decodes(to))
         return hd_err_set(err, HD_EARG, "CTC alone is --decoder none with --ctc-weight 1: give both");
-    return HD_OK;
+    return s;
 }
 
 /* The least rate of the sounds has all that they have in common. */
@@ -147,21 +113,6 @@ hd_spec_augment hd_transcribe_augment(const hd_train_options *o)
                              .share = o->frame_mask_share};
 }
 
-/* Makes the model on a machine that computes nothing: what cannot go together is said before data is read. */
-static hd_status attempt(const hd_encdec_opt *m, const hd_feeding *feeding, hd_err *err)
-{
-    hd_backend *nowhere = NULL;
-    hd_encdec *model = NULL;
-    hd_encdec_opt o = *m;
-    o.target_vocab = 1;
-    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
-    if (!s) s = hd_encdec_new(&model, nowhere, &o, true, err);
-    if (!s) s = hd_encdec_feed(model, feeding, err);
-    hd_encdec_free(model);
-    hd_backend_free(nowhere);
-    return s;
-}
-
 hd_status hd_transcribe_check(const hd_train_options *o, hd_err *err)
 {
     hd_encdec_opt model;
@@ -172,16 +123,16 @@ hd_status hd_transcribe_check(const hd_train_options *o, hd_err *err)
     if (o->select_by != HD_CHOICE_WER && o->select_by != HD_CHOICE_LOSS)
         return hd_err_set(err, HD_EARG, "--select-by %s is for another task: use wer or loss",
                           hd_choice_names[o->select_by]);
-    if (o->max_length + 1 > o->max_positions)
-        return hd_err_set(err, HD_EARG, "--max-positions %d is too few for --max-length %d and the end",
-                          o->max_positions, o->max_length);
+    s = hd_seq2seq_check_length(o, err);
+    if (s) return s;
     if (o->batch_frames < o->max_frames)
         return hd_err_set(err, HD_EARG, "--batch-frames %d is less than a sound of --max-frames %d",
                           o->batch_frames, o->max_frames);
     s = hd_spec_augment_check(&augment, err);
     if (!s) s = hd_train_check_end(o, err);
     if (!s) s = hd_transcribe_model(&model, &feeding, o, err);
-    return s || o->from ? s : attempt(&model, &feeding, err); /* what another model is, it says itself */
+    if (s || o->from) return s; /* what another model is, it says itself */
+    return hd_seq2seq_attempt(&model, &feeding, err);
 }
 
 hd_status hd_transcribe_read(hd_speech *train, hd_speech *valid, const hd_train_options *o, hd_err *err)

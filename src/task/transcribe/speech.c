@@ -1,9 +1,6 @@
 /* Texts of speech in ids. */
 #include "task/transcribe/speech.h"
 
-#include <string.h>
-
-#include "base/mem.h"
 #include "text/character.h"
 
 /* One space between words, none around them, and small letters. */
@@ -29,27 +26,12 @@ static void put_plain(hd_text *to, hd_line text, bool cased)
 
 static hd_status take_texts(hd_speech *s, hd_err *err)
 {
-    hd_text one = {0};
-    hd_status st = HD_OK;
-    s->text = hd_arena_array(&s->memory, s->set.count + 1, sizeof *s->text, err);
-    if (!s->text) return HD_ENOMEM;
-    for (size_t i = 0; !st && i < s->set.count; i++) {
-        one.size = 0;
-        put_plain(&one, s->set.text[i], s->cased);
-        st = hd_text_status(&one, err);
-        char *copy = st ? NULL : hd_arena_array(&s->memory, one.size + 1, 1, err);
-        if (!st && !copy) st = HD_ENOMEM;
-        if (copy && one.size) memcpy(copy, one.data, one.size);
-        if (copy) copy[one.size] = 0, s->text[i] = (hd_line){copy, one.size};
-    }
-    hd_text_release(&one);
-    return st;
+    return hd_targets_take(&s->texts, s->set.text, s->set.count, s->cased, put_plain, err);
 }
 
 hd_status hd_speech_open(hd_speech *out, const char *path, bool skip, bool cased, hd_err *err)
 {
     hd_speech s = {.cased = cased};
-    hd_arena_init(&s.memory, hd_allocator_host, 1 << 16);
     hd_status st = hd_sound_set_open(&s.set, path, skip, err);
     if (!st && !s.set.text)
         st = hd_err_set(err, HD_EFORMAT, "%s: no texts: a line is a file, a tab and what is said", path);
@@ -64,7 +46,6 @@ hd_status hd_speech_open(hd_speech *out, const char *path, bool skip, bool cased
 hd_status hd_speech_split(hd_speech *s, double fraction, uint64_t seed, hd_speech *out, hd_err *err)
 {
     hd_speech held = {.cased = s->cased};
-    hd_arena_init(&held.memory, hd_allocator_host, 1 << 16);
     hd_status st = hd_sound_set_split(&s->set, fraction, seed, &held.set, err);
     if (!st) st = take_texts(&held, err);
     if (!st) st = take_texts(s, err);
@@ -78,51 +59,22 @@ hd_status hd_speech_split(hd_speech *s, double fraction, uint64_t seed, hd_speec
 void hd_speech_release(hd_speech *s)
 {
     hd_sound_set_release(&s->set);
-    hd_mem_free(s->id);
-    hd_mem_free(s->begin);
-    if (s->memory.chunks) hd_arena_release(&s->memory);
+    hd_targets_release(&s->texts);
     *s = (hd_speech){0};
-}
-
-static bool next_line(void *context, hd_line *line)
-{
-    hd_speech_walk *w = context;
-    if (w->next == w->of->set.count) return false;
-    *line = w->of->text[w->next++];
-    return true;
-}
-
-hd_feed hd_speech_feed(hd_speech_walk *walk)
-{
-    walk->next = 0;
-    return (hd_feed){next_line, walk};
 }
 
 hd_status hd_speech_encode(hd_speech *s, const hd_tokenizer *t, size_t longest, hd_err *err)
 {
-    hd_ids ids = {0};
-    hd_status st = HD_OK;
-    size_t count = s->set.count;
-    hd_mem_free(s->begin);
-    s->begin = hd_mem_array(count + 1, sizeof *s->begin);
-    if (!s->begin) return hd_err_nomem(err, count * sizeof *s->begin);
-    for (size_t i = 0; !st && i < count; i++) {
-        s->begin[i] = ids.count;
-        st = hd_tokenizer_encode_ids(t, s->text[i].text, s->text[i].size, &ids, err);
-        if (!st && ids.count - s->begin[i] > longest)
-            st = hd_err_set(err, HD_EARG, "%s: its text has %zu tokens, more than --max-length %zu",
-                            hd_sound_set_name(&s->set, i), ids.count - s->begin[i], longest);
-    }
-    if (st) return hd_ids_release(&ids), st;
-    s->begin[count] = ids.count;
-    hd_mem_free(s->id);
-    s->id = ids.at;
-    return HD_OK;
+    hd_targets_cut cut;
+    hd_status st = hd_targets_encode(&s->texts, t, longest, &cut, err);
+    if (st || !cut.count) return st;
+    return hd_err_set(err, HD_EARG, "%s: its text has %zu tokens, more than --max-length %zu",
+                      hd_sound_set_name(&s->set, cut.first), cut.tokens, longest);
 }
 
 hd_status hd_speech_measure(hd_speech *s, const hd_features_opt *o, size_t most, hd_err *err)
 {
-    s->frames = s->longest = 0;
+    s->frames = 0;
     for (size_t i = 0; i < s->set.count; i++) {
         size_t n = hd_features_frames(o, hd_sound_set_samples(&s->set, i, o->rate));
         if (!n)
@@ -132,7 +84,6 @@ hd_status hd_speech_measure(hd_speech *s, const hd_features_opt *o, size_t most,
             return hd_err_set(err, HD_EARG, "%s: %zu frames, more than --max-frames %zu",
                               hd_sound_set_name(&s->set, i), n, most);
         s->frames += n;
-        if (n > s->longest) s->longest = n;
     }
     return HD_OK;
 }

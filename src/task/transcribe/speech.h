@@ -2,20 +2,15 @@
 #ifndef HD_TASK_TRANSCRIBE_SPEECH_H
 #define HD_TASK_TRANSCRIBE_SPEECH_H
 
-#include "base/arena.h"
 #include "data/sound/features.h"
 #include "data/sound/set.h"
-#include "text/tokenizer.h"
+#include "task/seq2seq/targets.h"
 
 typedef struct hd_speech {
     hd_sound_set set;
     bool cased;
-    hd_line *text;   /* [set.count] as they are learned */
-    int32_t *id;     /* of all, without special tokens */
-    size_t *begin;   /* [set.count + 1] in id */
-    size_t frames;   /* of all sounds */
-    size_t longest;  /* frames of the longest */
-    hd_arena memory; /* of the texts */
+    hd_targets texts; /* one of each sound */
+    size_t frames;    /* of all sounds */
 } hd_speech;
 
 /* skip: sounds that cannot be read; cased: texts keep their capital letters. */
@@ -24,21 +19,9 @@ hd_status hd_speech_open(hd_speech *out, const char *path, bool skip, bool cased
 hd_status hd_speech_split(hd_speech *s, double fraction, uint64_t seed, hd_speech *out, hd_err *err);
 void hd_speech_release(hd_speech *s); /* accepts {0} */
 
-/* Lines for a vocabulary. */
-typedef struct hd_speech_walk {
-    const hd_speech *of;
-    size_t next;
-} hd_speech_walk;
-hd_feed hd_speech_feed(hd_speech_walk *walk);
-
 /* Sets the ids. HD_EARG where a text has more than `longest`: it would not be what is said. */
 hd_status hd_speech_encode(hd_speech *s, const hd_tokenizer *t, size_t longest, hd_err *err);
 /* Counts frames. HD_EARG where a sound has none, or more than `most`. */
 hd_status hd_speech_measure(hd_speech *s, const hd_features_opt *o, size_t most, hd_err *err);
-
-static inline size_t hd_speech_tokens(const hd_speech *s, size_t i) /* with the end */
-{
-    return s->begin[i + 1] - s->begin[i] + 1;
-}
 
 #endif

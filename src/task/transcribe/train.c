@@ -17,8 +17,9 @@
 /* A batch in backend memory, as long as its step. */
 typedef struct sound_batch {
     hd_frames frames;
-    const hd_seg *out, *labels;
-    const int32_t *input, *output, *label; /* label: of CTC, without the end */
+    hd_targets_sent text;
+    const hd_seg *labels;
+    const int32_t *label; /* of CTC, without the end */
 } sound_batch;
 
 typedef struct transcribing {
@@ -33,22 +34,15 @@ typedef struct transcribing {
 
 /* -- batches -- */
 
-static size_t tokens_of(const hd_speech *from, const uint32_t *which, size_t items)
-{
-    size_t sum = 0;
-    for (size_t i = 0; i < items; i++) sum += hd_speech_tokens(from, which[i]);
-    return sum;
-}
-
 /* What CTC learns: no column of its own is the blank, but that of the start, which no text has. */
-static uint64_t send_labels(hd_run *r, transcribing *t, const hd_speech *from, const hd_sound_batch *b)
+static uint64_t send_labels(hd_run *r, transcribing *t, const hd_targets *from, const hd_sound_batch *b)
 {
-    size_t rows = tokens_of(from, b->which, b->items) - b->items, at = 0;
+    size_t rows = hd_targets_sum(from, b->which, b->items) - b->items, at = 0;
     int32_t *len = hd_host_take(r, (b->items + 1) * sizeof *len),
             *label = hd_host_take(r, (rows + 1) * sizeof *label);
     if (!len || !label) return 0;
     for (size_t i = 0; i < b->items; i++) {
-        size_t n = hd_speech_tokens(from, b->which[i]) - 1;
+        size_t n = hd_targets_tokens(from, b->which[i]) - 1;
         if (n) memcpy(label + at, from->id + from->begin[b->which[i]], n * sizeof *label);
         len[i] = (int32_t)n, at += n;
     }
@@ -69,32 +63,21 @@ static hd_frames_host host_of(const transcribing *t, const hd_sound_batch *b)
 
 /* Sends sounds and texts; everything is sent before the first kernel is called. The number tells the shape
    that both are filled up to. */
-static uint64_t send_batch(hd_run *r, transcribing *t, const hd_speech *from, const hd_sound_batch *b)
+static uint64_t send_batch(hd_run *r, transcribing *t, const hd_targets *from, const hd_sound_batch *b)
 {
-    const hd_special special = hd_tokenizer_special(t->folder.tokenizer[1]);
-    size_t rows = tokens_of(from, b->which, b->items), at = 0;
-    int32_t *len = hd_host_take(r, (b->items + 1) * sizeof *len),
-            *key = hd_host_take(r, (b->items + 1) * sizeof *key),
-            *input = hd_host_take(r, (2 * rows + 1) * sizeof *input), *output = input + rows;
-    if (!len || !key || !input) return 0;
-    for (size_t i = 0; i < b->items; i++) {
-        size_t n = hd_speech_tokens(from, b->which[i]) - 1;
-        const int32_t *ids = from->id + from->begin[b->which[i]];
-        len[i] = (int32_t)n + 1, key[i] = (int32_t)b->which[i];
-        input[at] = special.start, output[at + n] = special.end;
-        if (n) memcpy(input + at + 1, ids, n * sizeof *ids), memcpy(output + at, ids, n * sizeof *ids);
-        at += n + 1;
-    }
-    hd_bounds bounds = hd_bounds_now(r, len, b->items);
-    hd_seg *seg = hd_seg_within(r, len, b->items, key, bounds);
-    if (seg && hd_encdec_unrolls(t->model)) seg->steps = hd_unroll(r, seg);
-    t->sent = (sound_batch){.out = seg,
-                            .input = hd_ids_within(r, input, rows, bounds.rows),
-                            .output = hd_ids_within(r, output, rows, bounds.rows)};
+    int32_t *key = hd_host_take(r, (b->items + 1) * sizeof *key);
     hd_frames_host host = host_of(t, b);
+    if (!key) return 0;
+    for (size_t i = 0; i < b->items; i++) key[i] = (int32_t)b->which[i];
+    t->sent = (sound_batch){0};
     host.number = key;
-    uint64_t shape = hd_frames_send(r, &t->sent.frames, &host);
-    shape = hd_shape_mix(shape, hd_shape_of(bounds, rows));
+    uint64_t text = hd_targets_send(r, &t->sent.text, from,
+                                    &(hd_targets_ask){.which = b->which,
+                                                      .key = key,
+                                                      .items = b->items,
+                                                      .special = hd_tokenizer_special(t->folder.tokenizer[1]),
+                                                      .unrolls = hd_encdec_unrolls(t->model)});
+    uint64_t shape = hd_shape_mix(hd_frames_send(r, &t->sent.frames, &host), text);
     return t->model->ctc.w ? hd_shape_mix(shape, send_labels(r, t, from, b)) : shape;
 }
 
@@ -110,8 +93,9 @@ static hd_tensor *loss_of(hd_run *r, const transcribing *t, float smoothing)
             hd_ctc(r, hd_encdec_ctc(r, m, memory), b->label, b->labels,
                    hd_tokenizer_special(t->folder.tokenizer[1]).start, &(hd_loss_opt){.coef = m->opt.ctc});
     if (!hd_encdec_decodes(&m->opt)) return aligned;
-    hd_rows x = hd_encdec_decode(r, m, b->input, b->out, memory, NULL);
-    return hd_encdec_loss(r, m, x, b->output, &(hd_loss_opt){.coef = 1 - m->opt.ctc, .smoothing = smoothing});
+    hd_rows x = hd_encdec_decode(r, m, b->text.input, b->text.seg, memory, NULL);
+    return hd_encdec_loss(r, m, x, b->text.output,
+                          &(hd_loss_opt){.coef = 1 - m->opt.ctc, .smoothing = smoothing});
 }
 
 /* -- the loop's side -- */
@@ -120,7 +104,7 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
 {
     const transcribing *t = s->state;
     const hd_sound_share *now = hd_sound_loader_now(t->loader);
-    size_t tokens = tokens_of(&t->train, now->which, now->items);
+    size_t tokens = hd_targets_sum(&t->train.texts, now->which, now->items);
     double n = (double)now->items;
     (void)err;
     *out =
@@ -138,7 +122,7 @@ static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t 
     (void)part;
     if (hd_sound_loader_get(t->loader, from, to, &b, &err)) return hd_fail(r, err.status, "%s", err.text), 0;
     uint64_t rate = hd_decoder_feed(r, t->model, &t->feeding, s->options);
-    return hd_shape_mix(rate, send_batch(r, t, &t->train, b));
+    return hd_shape_mix(rate, send_batch(r, t, &t->train.texts, b));
 }
 
 static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
@@ -167,9 +151,9 @@ static hd_status valid_loss(hd_run *r, transcribing *t, double *out, hd_err *err
         st = valid_batch(t, n, &b, err);
         if (st) break;
         hd_run_begin(r, HD_INFERENCE);
-        send_batch(r, t, &t->valid, b);
+        send_batch(r, t, &t->valid.texts, b);
         sum[0] += hd_loss_total(r, loss_of(r, t, 0)),
-            sum[1] += (double)tokens_of(&t->valid, b->which, b->items);
+            sum[1] += (double)hd_targets_sum(&t->valid.texts, b->which, b->items);
         if (r->err.status) st = hd_err_set(err, r->err.status, "validation: %s", r->err.text);
     }
     st = hd_ranks_agree(st, sum, 2, err);
@@ -186,7 +170,7 @@ static hd_status score_batch(hd_run *r, transcribing *t, hd_metric *wer, const h
     hd_status st = hd_transcribe_of(&found, r, &t->folder, &host, &o, err);
     for (size_t i = 0; !st && i < b->items; i++) {
         const char *text = found.found[i] ? found.of[i][0].text : "";
-        st = hd_metric_add(wer, (hd_line){text, strlen(text)}, &t->valid.text[b->which[i]], err);
+        st = hd_metric_add(wer, (hd_line){text, strlen(text)}, &t->valid.texts.text[b->which[i]], err);
     }
     hd_written_release(&found);
     return st;
@@ -245,27 +229,6 @@ static void release(hd_session *s)
     hd_speech_release(&t->valid);
 }
 
-/* The tokenizer and sizes of the folder that the run goes on with, or a vocabulary of the texts. */
-static hd_status make_tokenizer(hd_session *s, hd_encdec_opt *model, hd_err *err)
-{
-    transcribing *t = s->state;
-    hd_speech_walk walk = {&t->train, 0};
-    const char *folder = hd_session_folder(s);
-    hd_model_folder old;
-    if (!folder) return hd_session_tokenizer(s, &t->folder.tokenizer[0], hd_speech_feed(&walk), err);
-    hd_status st = hd_model_folder_describe(&old, folder, "transcribe", err);
-    if (st) return st;
-    hd_encdec_opt then = hd_model_folder_encdec(&old)->opt;
-    then.stack.dropout = model->stack.dropout, then.stack.attention_dropout = model->stack.attention_dropout;
-    then.stack.inner_dropout = model->stack.inner_dropout, then.stack.recompute = model->stack.recompute;
-    then.recurrent.penalty = model->recurrent.penalty;
-    then.frozen = model->frozen;
-    *model = then;
-    hd_model_folder_keep_tokenizers(&old);
-    t->folder.tokenizer[0] = old.tokenizer[0];
-    return HD_OK;
-}
-
 static hd_status open_loaders(hd_session *s, hd_err *err)
 {
     transcribing *t = s->state;
@@ -291,7 +254,7 @@ static hd_status read_data(hd_session *s, hd_encdec_opt *model, hd_err *err)
     hd_status st = hd_transcribe_read(&t->train, &t->valid, o, err);
     if (!st && !hd_session_folder(s))
         st = hd_transcribe_choose_features(&model->sound.features, &t->train.set, o, err);
-    if (!st) st = make_tokenizer(s, model, err);
+    if (!st) st = hd_seq2seq_tokenizer(s, &t->folder.tokenizer[0], model, &t->train.texts, err);
     if (!st) st = hd_speech_encode(&t->train, t->folder.tokenizer[0], longest, err);
     if (!st && t->valid.set.count) st = hd_speech_encode(&t->valid, t->folder.tokenizer[0], longest, err);
     size_t most = hd_sound_encoder_frames(&model->sound);
@@ -322,11 +285,12 @@ static size_t too_short(const transcribing *t)
 {
     const hd_encdec_opt *m = &t->model->opt;
     const hd_features_opt *f = &m->sound.features;
+    const hd_targets *text = &t->train.texts;
     const int32_t blank = hd_tokenizer_special(t->folder.tokenizer[1]).start;
     size_t by = (size_t)(t->model->encoder.reduction * hd_sound_encoder_reduction(&m->sound)), count = 0;
     for (size_t i = 0; t->model->ctc.w && i < t->train.set.count; i++) {
         size_t frames = hd_features_frames(f, hd_sound_set_samples(&t->train.set, i, f->rate));
-        count += !hd_ctc_fits(t->train.id + t->train.begin[i], hd_speech_tokens(&t->train, i) - 1,
+        count += !hd_ctc_fits(text->id + text->begin[i], hd_targets_tokens(text, i) - 1,
                               (frames + by - 1) / by, m->target_vocab, blank);
     }
     return count;
@@ -338,7 +302,7 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
     const hd_encdec_opt *m = &t->model->opt;
     const hd_features_opt *o = &m->sound.features;
     double sounds = (double)t->train.set.count,
-           tokens = (double)t->train.begin[t->train.set.count] / sounds + 1;
+           tokens = (double)t->train.texts.begin[t->train.set.count] / sounds + 1;
     double frames = (double)t->train.frames / sounds, step = (double)o->hop / o->rate;
     char encoder[HD_STAGES_TEXT], decoder[HD_STAGES_TEXT], a[32];
     size_t left_out = too_short(t);

@@ -3,12 +3,11 @@
 #define HD_TASK_TRANSCRIBE_TRAINING_H
 
 #include "data/sound/spec_augment.h"
-#include "model/encdec/encdec.h"
 #include "run/options.h"
 #include "run/recipe.h"
-#include "run/session.h"
 #include "task/transcribe/speech.h"
 #include "task/transcribe/transcribe.h"
+#include "task/seq2seq/seq2seq.h"
 
 /* HD_EARG where options do not go together. */
 hd_status hd_transcribe_check(const hd_train_options *o, hd_err *err);

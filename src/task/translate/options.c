@@ -4,29 +4,16 @@
 #include <stdio.h>
 
 #include "run/decoder.h"
-#include "task/model_folder.h"
 
 /* -- what a model has -- */
-
-hd_status hd_translate_stages(hd_stages *encoder, hd_stages *decoder, const hd_train_options *o, hd_err *err)
-{
-    hd_status s = hd_decoder_stages(encoder, "encoder", o->encoder, err);
-    return s ? s : hd_decoder_stages(decoder, "decoder", o->decoder, err);
-}
 
 hd_run_parts hd_translate_parts(const hd_train_options *o)
 {
     hd_stages encoder, decoder;
-    if (hd_translate_stages(&encoder, &decoder, o, NULL))
+    if (hd_seq2seq_stages(&encoder, &decoder, o, NULL))
         return ~(hd_run_parts)0; /* the check of the task says why */
-    hd_run_parts parts = HD_HAS_UPDATES | HD_HAS_NETWORK | hd_decoder_parts(&decoder, o);
     const hd_stage *first = &encoder.at[0];
-    hd_stage_kind active = hd_train_names_cell(o->activation) ? HD_STAGE_rnn : HD_STAGE_transformer;
-    if (hd_stages_have(&encoder, HD_STAGE_transformer) || hd_stages_have(&decoder, HD_STAGE_transformer))
-        parts |= HD_HAS_BLOCKS;
-    if (hd_stages_have(&encoder, active) || hd_stages_have(&decoder, active)) parts |= HD_HAS_ACTIVATION;
-    if (first->kind == HD_STAGE_transformer || decoder.at[0].kind == HD_STAGE_transformer)
-        parts |= HD_HAS_POSITIONS;
+    hd_run_parts parts = hd_seq2seq_parts(&encoder, &decoder, o);
     if (hd_stage_recurs(first) && !first->both_ways) parts |= HD_HAS_ONE_WAY;
     if (o->tokenizer == HD_TOKENIZER_sentencepiece && !o->tokenizer_model.count) parts |= HD_HAS_SUBWORDS;
     return parts;
@@ -36,7 +23,7 @@ static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 {
     hd_stages encoder, decoder;
     char in[HD_STAGES_TEXT], out[HD_STAGES_TEXT];
-    if (hd_translate_stages(&encoder, &decoder, o, NULL)) return "";
+    if (hd_seq2seq_stages(&encoder, &decoder, o, NULL)) return "";
     bool cells = hd_stages_recur(&decoder);
     snprintf(to, HD_RECIPE_TEXT, "--encoder is %s, --decoder %s%s%s", hd_stages_text(&encoder, in),
              hd_stages_text(&decoder, out), cells ? ", --decoder-context " : "",
@@ -65,7 +52,7 @@ static void spread(const hd_option_set *set)
 static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
 {
     hd_stages encoder, decoder;
-    hd_status s = hd_translate_stages(&encoder, &decoder, set->into, err);
+    hd_status s = hd_seq2seq_stages(&encoder, &decoder, set->into, err);
     *out =
         !s && (hd_stages_recur(&encoder) || hd_stages_recur(&decoder)) ? HD_PRESET_TUTORIAL : HD_PRESET_TINY;
     return s;
@@ -100,7 +87,7 @@ static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
 {
     hd_train_options *o = set->into;
     hd_stages encoder, decoder;
-    hd_status s = hd_translate_stages(&encoder, &decoder, o, err);
+    hd_status s = hd_seq2seq_stages(&encoder, &decoder, o, err);
     if (!s && o->from && !named) { /* a model that has learned already needs less of it */
         s = hd_recipe_continue(set, hd_recipe_rate((size_t)o->width), err);
         if (!s) s = hd_recipe_follow(set, "dropout", 0.1, err);
@@ -115,60 +102,18 @@ const hd_recipe hd_recipe_translate = {spread, choose, take, derive, hd_translat
 
 /* -- what they mean -- */
 
-/* Makes the model on a machine that computes nothing: whatever cannot go together is said before any data is
-   read. */
-static hd_status attempt(const hd_encdec_opt *m, const hd_feeding *feeding, hd_err *err)
-{
-    hd_backend *nowhere = NULL;
-    hd_encdec *model = NULL;
-    hd_encdec_opt o = *m;
-    o.source_vocab = o.target_vocab = 1;
-    hd_status s = hd_backend_new(&nowhere, "null", NULL, err);
-    if (!s) s = hd_encdec_new(&model, nowhere, &o, true, err);
-    if (!s) s = hd_encdec_feed(model, feeding, err);
-    hd_encdec_free(model);
-    hd_backend_free(nowhere);
-    return s;
-}
-
-static hd_encdec_opt model_of(const hd_train_options *o)
-{
-    return (hd_encdec_opt){.encoder_layers = o->encoder_layers,
-                           .decoder_layers = o->decoder_layers,
-                           .stack.heads = o->heads,
-                           .stack.width = (size_t)o->width,
-                           .stack.inner = (size_t)o->ffn_size,
-                           .tied = !o->untied,
-                           .stack.pre_norm = o->norm == 0,
-                           .stack.eps = 1e-5f,
-                           .stack.act = hd_train_block_activation(o->activation, HD_relu),
-                           .cell = hd_train_cell(o->activation),
-                           .stack.dropout = (float)o->dropout,
-                           .stack.attention_dropout = (float)o->attention_dropout,
-                           .stack.inner_dropout = (float)o->ffn_dropout,
-                           .source_dropout = (float)o->source_dropout,
-                           .learned_positions = o->position_kind == 1,
-                           .no_positions = o->position_kind == 2,
-                           .stack.unscaled_scores = o->unscaled_attention,
-                           .positions = (size_t)o->max_positions,
-                           .sinusoid = {.halves = true},
-                           .stack.recompute = o->recompute,
-                           .frozen = {o->freeze.text, (size_t)o->freeze.count}};
-}
-
 hd_status hd_translate_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_train_options *o, hd_err *err)
 {
-    *to = model_of(o);
-    hd_status s = hd_translate_stages(&to->encoder, &to->decoder, o, err);
+    *to = hd_seq2seq_model(o);
+    to->source_dropout = (float)o->source_dropout, to->stack.unscaled_scores = o->unscaled_attention;
+    hd_status s = hd_seq2seq_stages(&to->encoder, &to->decoder, o, err);
     if (s) return s;
     hd_run_parts parts = hd_translate_parts(o);
     *feeding = hd_decoder_feeding(o, parts);
     to->recurrent = hd_decoder_cells(o, parts);
     /* a preset's, where another option has taken what it is for */
     to->reverse_source = o->reverse_source && parts & HD_HAS_ONE_WAY;
-    if (parts & HD_HAS_BLOCKS && o->width % o->heads)
-        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
-    return HD_OK;
+    return hd_seq2seq_check_heads(o, parts, err);
 }
 
 hd_status hd_translate_check(const hd_train_options *o, hd_err *err)
@@ -177,15 +122,13 @@ hd_status hd_translate_check(const hd_train_options *o, hd_err *err)
     hd_feeding feeding;
     hd_status s = hd_train_check_files(o, NULL, err);
     if (!s) s = hd_train_check_positions(o, err);
+    if (!s) s = hd_seq2seq_check_length(o, err);
     if (s) return s;
-    if (o->max_length + 1 > o->max_positions)
-        return hd_err_set(err, HD_EARG, "--max-positions %d is too few for --max-length %d and the end",
-                          o->max_positions, o->max_length);
     if (o->batch_tokens < o->max_length + 1)
         return hd_err_set(err, HD_EARG,
                           "--batch-tokens %d is less than a sentence of --max-length %d and its end",
                           o->batch_tokens, o->max_length);
     s = hd_train_check_end(o, err);
     if (!s) s = hd_translate_model(&model, &feeding, o, err);
-    return s ? s : attempt(&model, &feeding, err);
+    return s ? s : hd_seq2seq_attempt(&model, &feeding, err);
 }

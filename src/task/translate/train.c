@@ -220,10 +220,7 @@ static hd_encdec_opt model_of(const hd_session *s, const hd_encdec_opt *now)
 {
     const translating *t = s->state;
     hd_encdec_opt m = s->options->from ? t->set.model : *now;
-    m.stack.dropout = now->stack.dropout, m.stack.attention_dropout = now->stack.attention_dropout;
-    m.stack.inner_dropout = now->stack.inner_dropout, m.source_dropout = now->source_dropout;
-    m.stack.recompute = now->stack.recompute, m.frozen = now->frozen;
-    m.recurrent.penalty = now->recurrent.penalty;
+    hd_seq2seq_continue(&m, now);
     if (s->options->from) return m; /* a T5 has more ids than its tokenizer has pieces */
     m.source_vocab = hd_tokenizer_size(t->folder.tokenizer[0]);
     m.target_vocab = hd_tokenizer_size(t->folder.tokenizer[1]);

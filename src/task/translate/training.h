@@ -5,11 +5,9 @@
 #include "data/corpus.h"
 #include "data/reader.h"
 #include "data/shards/shards.h"
-#include "model/encdec/encdec.h"
 #include "run/options.h"
 #include "run/recipe.h"
-#include "run/session.h"
-#include "task/model_folder.h"
+#include "task/seq2seq/seq2seq.h"
 
 /* -- options -- */
 
@@ -22,8 +20,6 @@ extern const hd_recipe hd_recipe_translate;
 
 /* HD_HAS_... of the model. */
 hd_run_parts hd_translate_parts(const hd_train_options *o);
-/* What --encoder and --decoder say. */
-hd_status hd_translate_stages(hd_stages *encoder, hd_stages *decoder, const hd_train_options *o, hd_err *err);
 
 /* -- pairs as they are read -- */
 

@@ -1,6 +1,5 @@
 /* The folder of a translator. */
-#include "model/encdec/encdec.h"
-#include "task/model_folder.h"
+#include "task/seq2seq/seq2seq.h"
 
 enum { MOST_SIZE = 1 << 20 };
 
@@ -43,19 +42,10 @@ static void open_tokenizers(hd_model_config *c, hd_tokenizer *tokenizer[2], cons
 void hd_translator_read(hd_model_folder *f, hd_model_config *c, const char *folder, hd_backend *backend)
 {
     hd_encdec_opt opt;
-    hd_encdec *m = NULL;
-    hd_err why = {0};
     hd_encdec_config_read(c, &opt);
     f->trained = (size_t)hd_model_config_whole(c, "longest", 1, MOST_SIZE);
     open_tokenizers(c, f->tokenizer, folder);
     for (int side = 0; !c->status && side < 2; side++)
         c->status = set_vocab(&opt, side, f->tokenizer[side], c->err);
-    if (c->status) return;
-    hd_status s = hd_encdec_new(&m, backend, &opt, false, &why);
-    if (s == HD_EARG)
-        hd_model_config_refuse(c, "%s", why.text); /* options that do not go together are the file's fault */
-    else if (s)
-        c->status = hd_err_set(c->err, s, "%s", why.text);
-    else
-        hd_model_folder_take(f, HD_TRAIN_TRANSLATE, hd_encdec_model(m));
+    hd_seq2seq_make(f, c, &opt, HD_TRAIN_TRANSLATE, backend);
 }
