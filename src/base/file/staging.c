@@ -82,6 +82,34 @@ hd_status hd_staging_begin(hd_staging *s, const char *path, hd_err *err)
     return status;
 }
 
+typedef struct owned {
+    const char *path, *program;
+    const char *const *names;
+} owned;
+
+static hd_status only_ours(void *context, const char *name, hd_err *err)
+{
+    const owned *o = context;
+    bool ours = !strcmp(name, HD_LOCK_FILE) || hd_is_temporary(name);
+    for (size_t i = 0; o->names[i]; i++) ours |= !strcmp(name, o->names[i]);
+    return ours ? HD_OK
+                : hd_err_set(err, HD_EFILE, "%s/%s: is not of %s: name another folder", o->path, name,
+                             o->program);
+}
+
+hd_status hd_staging_make_room(const char *path, bool overwrite, const char *program, const char *const *ours,
+                               hd_err *err)
+{
+    bool empty = false;
+    hd_status s = hd_folder_empty(path, &empty, err);
+    if (s || empty) return s;
+    if (!overwrite)
+        return hd_err_set(err, HD_EFILE, "%s: exists already and is not empty (--overwrite replaces it)",
+                          path);
+    s = hd_folder_each(path, only_ours, &(owned){path, program, ours}, err);
+    return s ? s : hd_folder_remove(path, err);
+}
+
 static hd_status write_all(int file, const char *data, size_t bytes, const char *path, hd_err *err)
 {
     while (bytes) {

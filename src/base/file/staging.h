@@ -17,6 +17,12 @@ typedef struct hd_staging {
    removed. */
 hd_status hd_staging_begin(hd_staging *s, const char *path, hd_err *err);
 
+/* Makes room for such a folder: one that is not empty is removed where `overwrite` says so and nothing but
+   `ours` (names, up to a NULL) is in it; anything else there is somebody's. `program`: who writes it, for
+   errors. */
+hd_status hd_staging_make_room(const char *path, bool overwrite, const char *program, const char *const *ours,
+                               hd_err *err);
+
 /* Writes a new file, `name` below s->temp. All of these are synced together, in the end: thousands of small
    files would take minutes otherwise. */
 hd_status hd_staging_write(hd_staging *s, const char *name, const void *data, size_t bytes, hd_err *err);

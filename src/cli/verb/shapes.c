@@ -69,6 +69,13 @@ static const char *const files[FILES] = {
 #undef X
 };
 
+/* All that lies in the folder. */
+static const char *const ours[] = {
+#define X(what, file) file,
+    "train", "val", "test", FILE_LIST(X) NULL
+#undef X
+};
+
 /* Pictures that are drawn together, by a team. */
 struct batch {
     const struct shapes *o;
@@ -183,32 +190,9 @@ static hd_status write_all(struct writer *w, hd_team *team, hd_err *err)
     return s;
 }
 
-static hd_status only_ours(void *context, const char *name, hd_err *err)
-{
-    bool ours = !strcmp(name, HD_LOCK_FILE) || hd_is_temporary(name);
-    for (int i = 0; i < SPLITS; i++) ours |= !strcmp(name, splits[i]);
-    for (int i = 0; i < FILES; i++) ours |= !strcmp(name, files[i]);
-    return ours ? HD_OK
-                : hd_err_set(err, HD_EFILE, "%s/%s: is not of heed shapes: name another folder",
-                             (const char *)context, name);
-}
-
-/* What an earlier call wrote is removed; anything else in the folder is somebody's. */
-static hd_status make_room(const struct shapes *o, hd_err *err)
-{
-    bool empty = false;
-    hd_status s = hd_folder_empty(o->out, &empty, err);
-    if (s || empty) return s;
-    if (!o->overwrite)
-        return hd_err_set(err, HD_EFILE, "%s: exists already and is not empty (--overwrite replaces it)",
-                          o->out);
-    s = hd_folder_each(o->out, only_ours, (void *)(uintptr_t)o->out, err);
-    return s ? s : hd_folder_remove(o->out, err);
-}
-
 static hd_status write_folder(struct writer *w, hd_team *team, hd_err *err)
 {
-    hd_status s = make_room(w->o, err);
+    hd_status s = hd_staging_make_room(w->o->out, w->o->overwrite, "heed shapes", ours, err);
     if (!s) s = hd_staging_begin(&w->folder, w->o->out, err);
     return s ? s : hd_staging_end(&w->folder, write_all(w, team, err), err);
 }
