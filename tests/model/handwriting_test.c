@@ -21,7 +21,7 @@ static toy toy_make(int window, int layers)
                             .layers = layers,
                             .mixtures = 2,
                             .window = window,
-                            .deviation = {1, 1}};
+                            .scale.deviation = {1, 1}};
     if (hd_handwriting_new(&t.m, t.b, &o, true, &err) || hd_handwriting_draw(t.m, 5, 2, &err))
         fail_msg("%s", err.text);
     return t;
@@ -122,10 +122,11 @@ static void what_makes_no_model_is_refused(void **state)
     (void)state;
     hd_backend *b = backend_of("cpu", 1);
     hd_handwriting *m = NULL;
-    const hd_handwriting_opt good = {.width = 4, .vocab = 3, .layers = 1, .mixtures = 1, .deviation = {1, 1}};
+    const hd_handwriting_opt good = {
+        .width = 4, .vocab = 3, .layers = 1, .mixtures = 1, .scale.deviation = {1, 1}};
     hd_handwriting_opt bad[6] = {good, good, good, good, good, good};
-    bad[0].layers = 0, bad[1].mixtures = 1000, bad[2].window = -1, bad[3].deviation[1] = 0;
-    bad[4].mean[0] = NAN, bad[5].dropout = 1;
+    bad[0].layers = 0, bad[1].mixtures = 1000, bad[2].window = -1, bad[3].scale.deviation[1] = 0;
+    bad[4].scale.mean[0] = NAN, bad[5].dropout = 1;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         hd_err err = {0};
         assert_int_equal(hd_handwriting_new(&m, b, &bad[i], false, &err), HD_EARG);

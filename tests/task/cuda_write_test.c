@@ -48,8 +48,7 @@ static hd_handwriting *model_of(hd_backend *b, int window)
                                   .layers = 3,
                                   .mixtures = 5,
                                   .window = window,
-                                  .mean = {1, 0},
-                                  .deviation = {1, 1}};
+                                  .scale = {{1, 0}, {1, 1}}};
     if (hd_handwriting_new(&m, b, &o, true, &err) || hd_handwriting_draw(m, 3, 12, &err))
         fail_msg("%s", err.text);
     return m;
@@ -59,7 +58,7 @@ static void step(hd_run *r, const hd_handwriting *m, const hd_write_lines *l)
 {
     const uint32_t which[LINES] = {2, 0, 1};
     hd_handwriting_batch b;
-    uint64_t shape = hd_write_send(r, &b, l, which, LINES, &m->opt);
+    uint64_t shape = hd_write_send(r, &b, l, which, LINES, &m->opt.scale, m->opt.window > 0);
     if (hd_replay(r, m->params.serial, shape, NULL)) return;
     hd_capture(r, m->params.serial, shape);
     hd_loss_put(r, hd_handwriting_loss(r, m, &b));

@@ -21,13 +21,9 @@ static hd_status check(const hd_handwriting_opt *o, hd_err *err)
                           "%zu characters is not a valid model",
                           o->layers, o->width, o->mixtures, HD_MIXTURE_MOST, o->window, HD_WINDOW_MOST,
                           o->vocab);
-    for (int i = 0; i < 2; i++)
-        if (!isfinite(o->mean[i]) || !(o->deviation[i] > 0) || !isfinite(o->deviation[i]))
-            return hd_err_set(err, HD_EARG, "handwriting: points of mean %g and deviation %g",
-                              (double)o->mean[i], (double)o->deviation[i]);
     if (!(o->dropout >= 0 && o->dropout < 1))
         return hd_err_set(err, HD_EARG, "handwriting: dropout %g is not in [0, 1)", (double)o->dropout);
-    return HD_OK;
+    return hd_pen_scale_check(&o->scale, "handwriting", err);
 }
 
 static hd_handwriting_layer make_layer(hd_params *p, const hd_handwriting_opt *o, int l)

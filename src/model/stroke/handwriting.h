@@ -10,6 +10,7 @@
 #define HD_MODEL_STROKE_HANDWRITING_H
 
 #include "backend/mixture.h"
+#include "data/strokes/scale.h"
 #include "model/config.h"
 #include "model/type.h"
 #include "nn/recurrent.h"
@@ -21,7 +22,7 @@ typedef struct hd_handwriting_opt {
     int mixtures; /* Gaussians of a point */
     int window;   /* Gaussians of the window; 0: none, and no text is read */
     float dropout;
-    float mean[2], deviation[2]; /* of offsets across and down */
+    hd_pen_scale scale; /* of points */
 } hd_handwriting_opt;
 
 typedef struct hd_handwriting_layer {

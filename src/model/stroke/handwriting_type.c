@@ -2,13 +2,9 @@
 #include <stdio.h>
 
 #include "model/formula.h"
-#include "model/keys.h"
 #include "model/prepare.h"
 #include "model/stroke/handwriting.h"
-
-/* Small enough that the numbers of all weights together cannot overflow. */
-enum { MOST_SIZE = 1 << 16 };
-#define MOST_OFFSET 1e7
+#include "model/stroke/pen_model.h"
 
 /* -- config.json -- */
 
@@ -16,15 +12,12 @@ enum { MOST_SIZE = 1 << 16 };
 
 static const hd_key keys[] = {
     {KEY("layers", WHOLE, layers), .least = 1, .most = HD_RECURRENT_LAYERS},
-    {KEY("width", WHOLE, width), .least = 1, .most = MOST_SIZE},
-    {KEY("vocab", WHOLE, vocab), .least = 1, .most = MOST_SIZE},
+    {KEY("width", WHOLE, width), .least = 1, .most = HD_PEN_MODEL_MOST},
+    {KEY("vocab", WHOLE, vocab), .least = 1, .most = HD_PEN_MODEL_MOST},
     {KEY("mixtures", WHOLE, mixtures), .least = 1, .most = HD_MIXTURE_MOST},
     {KEY("window", WHOLE, window), .least = 0, .most = HD_WINDOW_MOST},
     {KEY("dropout", REAL, dropout), .most = 0.999},
-    {KEY("mean_x", REAL, mean[0]), .least = -MOST_OFFSET, .most = MOST_OFFSET},
-    {KEY("mean_y", REAL, mean[1]), .least = -MOST_OFFSET, .most = MOST_OFFSET},
-    {KEY("deviation_x", REAL, deviation[0]), .most = MOST_OFFSET},
-    {KEY("deviation_y", REAL, deviation[1]), .most = MOST_OFFSET},
+    HD_PEN_SCALE_KEYS(hd_handwriting_opt, scale),
     {0},
 };
 
@@ -59,18 +52,16 @@ static const char *title(const void *self, char *buf, size_t size)
 static void describe(const void *self, hd_details *to)
 {
     const hd_handwriting_opt *o = &((const hd_handwriting *)self)->opt;
-    hd_details_text(to, "model", "handwriting");
-    hd_details_whole(to, "layers", (uint64_t)o->layers);
-    hd_details_whole(to, "width", o->width);
+    hd_pen_model_describe(to, "handwriting", o->layers, o->width);
     hd_details_whole(to, "mixtures", (uint64_t)o->mixtures);
     hd_details_whole(to, "window", (uint64_t)o->window);
-    hd_details_real(to, "deviation_x", (double)o->deviation[0], "");
-    hd_details_real(to, "deviation_y", (double)o->deviation[1], "");
+    hd_details_real(to, "deviation_x", (double)o->scale.deviation[0], "");
+    hd_details_real(to, "deviation_y", (double)o->scale.deviation[1], "");
 }
 
 static hd_model_sizes sizes(const void *self)
 {
-    return (hd_model_sizes){.vocab = ((const hd_handwriting *)self)->opt.vocab, .positions = INT32_MAX};
+    return hd_pen_model_sizes(((const hd_handwriting *)self)->opt.vocab);
 }
 
 static void prepare(hd_preparing *p, const void *self)

@@ -1,15 +1,13 @@
 /* The reader of handwriting. */
 #include "model/stroke/reader.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "model/keys.h"
 #include "model/prepare.h"
+#include "model/stroke/pen_model.h"
 
-enum { POINT = 3, MOST_SIZE = 1 << 16, MOST_FOLD = 16 };
-#define MOST_OFFSET 1e7
+enum { POINT = 3, MOST_FOLD = 16 };
 
 /* -- making -- */
 
@@ -22,11 +20,7 @@ static hd_status check(const hd_reader_opt *o, hd_err *err)
             "reader: %d layers of %zu, %zu characters, %d points at once, dropout %g is not a valid "
             "model",
             o->layers, o->width, o->vocab, o->fold, (double)o->dropout);
-    for (int i = 0; i < 2; i++)
-        if (!isfinite(o->mean[i]) || !(o->deviation[i] > 0) || !isfinite(o->deviation[i]))
-            return hd_err_set(err, HD_EARG, "reader: points of mean %g and deviation %g", (double)o->mean[i],
-                              (double)o->deviation[i]);
-    return HD_OK;
+    return hd_pen_scale_check(&o->scale, "reader", err);
 }
 
 hd_status hd_reader_new(hd_reader **out, hd_backend *backend, const hd_reader_opt *opt, bool training,
@@ -90,14 +84,11 @@ double hd_reader_flops(const hd_reader *m, double items, double points)
 
 static const hd_key keys[] = {
     {KEY("layers", WHOLE, layers), .least = 1, .most = HD_RECURRENT_LAYERS},
-    {KEY("width", WHOLE, width), .least = 1, .most = MOST_SIZE},
-    {KEY("vocab", WHOLE, vocab), .least = 2, .most = MOST_SIZE},
+    {KEY("width", WHOLE, width), .least = 1, .most = HD_PEN_MODEL_MOST},
+    {KEY("vocab", WHOLE, vocab), .least = 2, .most = HD_PEN_MODEL_MOST},
     {KEY("fold", WHOLE, fold), .least = 1, .most = MOST_FOLD},
     {KEY("dropout", REAL, dropout), .most = 0.999},
-    {KEY("mean_x", REAL, mean[0]), .least = -MOST_OFFSET, .most = MOST_OFFSET},
-    {KEY("mean_y", REAL, mean[1]), .least = -MOST_OFFSET, .most = MOST_OFFSET},
-    {KEY("deviation_x", REAL, deviation[0]), .most = MOST_OFFSET},
-    {KEY("deviation_y", REAL, deviation[1]), .most = MOST_OFFSET},
+    HD_PEN_SCALE_KEYS(hd_reader_opt, scale),
     {0},
 };
 
@@ -129,15 +120,13 @@ static const char *title(const void *self, char *buf, size_t size)
 static void describe(const void *self, hd_details *to)
 {
     const hd_reader_opt *o = &((const hd_reader *)self)->opt;
-    hd_details_text(to, "model", "reader");
-    hd_details_whole(to, "layers", (uint64_t)o->layers);
-    hd_details_whole(to, "width", o->width);
+    hd_pen_model_describe(to, "reader", o->layers, o->width);
     hd_details_whole(to, "points_at_once", (uint64_t)o->fold);
 }
 
 static hd_model_sizes sizes(const void *self)
 {
-    return (hd_model_sizes){.vocab = ((const hd_reader *)self)->opt.vocab, .positions = INT32_MAX};
+    return hd_pen_model_sizes(((const hd_reader *)self)->opt.vocab);
 }
 
 static void prepare(hd_preparing *p, const void *self)

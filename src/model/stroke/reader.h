@@ -3,6 +3,7 @@
 #ifndef HD_MODEL_STROKE_READER_H
 #define HD_MODEL_STROKE_READER_H
 
+#include "data/strokes/scale.h"
 #include "model/config.h"
 #include "model/type.h"
 #include "nn/recurrent.h"
@@ -11,7 +12,7 @@ typedef struct hd_reader_opt {
     size_t width, vocab; /* of each direction; of characters, of which HD_PAD_ID is the blank */
     int layers, fold;    /* fold: points that are read at once */
     float dropout;
-    float mean[2], deviation[2]; /* of offsets across and down */
+    hd_pen_scale scale; /* of points */
 } hd_reader_opt;
 
 typedef struct hd_reader {

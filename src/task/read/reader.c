@@ -61,12 +61,10 @@ static hd_status read_batch(hd_read_judged *out, hd_metric *cer, hd_run *r, cons
                             hd_err *err)
 {
     const hd_reader *m = hd_model_folder_reader(f);
-    const hd_handwriting_opt o = {.mean = {m->opt.mean[0], m->opt.mean[1]},
-                                  .deviation = {m->opt.deviation[0], m->opt.deviation[1]}};
     hd_handwriting_batch b;
     hd_found *found = NULL;
     hd_run_begin(r, HD_INFERENCE);
-    hd_write_send(r, &b, l, which, n, &o);
+    hd_write_send(r, &b, l, which, n, &m->opt.scale, false);
     hd_write_send_text(r, &b, l, which, n);
     hd_rows logits = hd_reader_rows(r, m, b.point);
     out->loss += hd_loss_total(r, hd_ctc(r, logits, b.ids, b.text, HD_PAD_ID, &(hd_loss_opt){.coef = 1}));

@@ -40,11 +40,9 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
 static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t to)
 {
     learning *l = s->state;
-    const hd_reader_opt *m = &l->model->opt;
-    const hd_handwriting_opt o = {.mean = {m->mean[0], m->mean[1]},
-                                  .deviation = {m->deviation[0], m->deviation[1]}};
     (void)part;
-    uint64_t shape = hd_write_send(r, &l->sent, &l->train_lines, l->which + from, to - from, &o);
+    uint64_t shape =
+        hd_write_send(r, &l->sent, &l->train_lines, l->which + from, to - from, &l->model->opt.scale, false);
     return hd_shape_mix(shape, hd_write_send_text(r, &l->sent, &l->train_lines, l->which + from, to - from));
 }
 
@@ -85,10 +83,7 @@ static hd_status make_characters(hd_session *s, hd_reader_opt *o, hd_err *err)
     learning *l = s->state;
     hd_model_folder old;
     if (!s->options->resume) {
-        hd_handwriting_opt measured = {0};
-        hd_status st = hd_write_measure(&measured, &l->train, err);
-        memcpy(o->mean, measured.mean, sizeof o->mean);
-        memcpy(o->deviation, measured.deviation, sizeof o->deviation);
+        hd_status st = hd_pen_scale_measure(&o->scale, &l->train, err);
         if (!st) st = hd_write_characters(&l->folder.tokenizer[0], &l->train, &s->hooks->log, err);
         if (!st) o->vocab = hd_tokenizer_size(l->folder.tokenizer[0]);
         return st;

@@ -1,5 +1,4 @@
 /* Lines of handwriting on their way to the model. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,62 +37,11 @@ void hd_write_lines_release(hd_write_lines *l)
     *l = (hd_write_lines){0};
 }
 
-/* -- numbers -- */
-
-static double offset(const hd_pen_point *p, int axis)
-{
-    return axis ? (double)(p[1].y - p[0].y) : (double)(p[1].x - p[0].x);
-}
-
-hd_status hd_write_measure(hd_handwriting_opt *to, const hd_strokes *s, hd_err *err)
-{
-    for (int axis = 0; axis < 2; axis++) {
-        double sum = 0, squares = 0, n = 0;
-        for (size_t i = 0; i < s->count; i++)
-            for (size_t k = 1; k < hd_strokes_points(s, i); k++, n++)
-                sum += offset(hd_strokes_line(s, i) + k - 1, axis);
-        for (size_t i = 0; n > 0 && i < s->count; i++)
-            for (size_t k = 1; k < hd_strokes_points(s, i); k++) {
-                double d = offset(hd_strokes_line(s, i) + k - 1, axis) - sum / n;
-                squares += d * d;
-            }
-        to->mean[axis] = n > 0 ? (float)(sum / n) : 0,
-        to->deviation[axis] = n > 0 ? (float)sqrt(squares / n) : 0;
-        if (!(to->deviation[axis] > 0))
-            return hd_err_set(err, HD_EFORMAT,
-                              "the handwriting has no strokes to learn from: all its points "
-                              "lie in one place or line");
-    }
-    return HD_OK;
-}
-
 size_t hd_write_points(const hd_strokes *s, const uint32_t *which, size_t count)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) n += hd_strokes_points(s, which[i]) - 1;
     return n;
-}
-
-static void normalize(hd_real *to, const hd_pen_point *from, const hd_handwriting_opt *o)
-{
-    for (int axis = 0; axis < 2; axis++)
-        to[axis] = (hd_real)((offset(from, axis) - (double)o->mean[axis]) / (double)o->deviation[axis]);
-    to[2] = from[1].lift;
-}
-
-double hd_write_baseline(const hd_handwriting_opt *o, const hd_strokes *s)
-{
-    double n = 0, lifted = 0, product = 0;
-    hd_real x[3];
-    for (size_t i = 0; i < s->count; i++)
-        for (size_t k = 1; k < hd_strokes_points(s, i); k++, n++) {
-            normalize(x, hd_strokes_line(s, i) + k - 1, o);
-            lifted += (double)x[2], product += (double)x[0] * (double)x[1];
-        }
-    /* of numbers whose deviations are 1: the entropy of a Gaussian with this correlation */
-    double rho = product / n, e = lifted / n, pen = 0;
-    if (e > 0 && e < 1) pen = -e * log(e) - (1 - e) * log(1 - e);
-    return 1 + log(2 * 3.14159265358979323846) + 0.5 * log(1 - rho * rho) + pen;
 }
 
 /* -- a batch -- */
@@ -113,24 +61,24 @@ static hd_bounds bounds_of(const hd_run *r, const int32_t *len, size_t count, si
 }
 
 static void fill_line(hd_real *in, hd_real *next, const hd_pen_point *p, size_t points,
-                      const hd_handwriting_opt *o)
+                      const hd_pen_scale *scale)
 {
     in[0] = in[1] = 0, in[2] = p[0].lift;
     for (size_t k = 1; k < points; k++) {
-        normalize(next + 3 * (k - 1), p + k - 1, o);
+        hd_pen_scaled(next + 3 * (k - 1), scale, p + k - 1);
         if (k + 1 < points) memcpy(in + 3 * k, next + 3 * (k - 1), 3 * sizeof *in);
     }
 }
 
 static bool send_points(hd_run *r, hd_handwriting_batch *to, const hd_strokes *s, const uint32_t *which,
-                        size_t count, const hd_seg *seg, const hd_handwriting_opt *o)
+                        size_t count, const hd_seg *seg, const hd_pen_scale *scale)
 {
     size_t rows = seg->rows, at = 0;
     hd_real *in = hd_host_take(r, (6 * rows + 1) * sizeof *in), *next = in + 3 * rows;
     if (!in) return false;
     for (size_t i = 0; i < count; i++) {
         size_t points = hd_strokes_points(s, which[i]);
-        fill_line(in + 3 * at, next + 3 * at, hd_strokes_line(s, which[i]), points, o);
+        fill_line(in + 3 * at, next + 3 * at, hd_strokes_line(s, which[i]), points, scale);
         at += points - 1;
     }
     for (; at < rows; at++) next[3 * at + 2] = -1; /* of no line */
@@ -159,7 +107,7 @@ uint64_t hd_write_send_text(hd_run *r, hd_handwriting_batch *to, const hd_write_
 }
 
 uint64_t hd_write_send(hd_run *r, hd_handwriting_batch *to, const hd_write_lines *l, const uint32_t *which,
-                       size_t count, const hd_handwriting_opt *o)
+                       size_t count, const hd_pen_scale *scale, bool window)
 {
     int32_t *len = hd_host_take(r, (count + 1) * sizeof *len),
             *key = hd_host_take(r, (count + 1) * sizeof *key);
@@ -171,9 +119,9 @@ uint64_t hd_write_send(hd_run *r, hd_handwriting_batch *to, const hd_write_lines
     hd_bounds points = bounds_of(r, len, count, 64);
     hd_seg *seg = hd_seg_within(r, len, count, key, points);
     if (!seg) return 0;
-    if (o->window) seg->steps = hd_unroll(r, seg);
-    if (o->window) text = hd_write_send_text(r, to, l, which, count);
-    send_points(r, to, l->strokes, which, count, seg, o);
+    if (window) seg->steps = hd_unroll(r, seg);
+    if (window) text = hd_write_send_text(r, to, l, which, count);
+    send_points(r, to, l->strokes, which, count, seg, scale);
     return hd_shape_mix(hd_shape_of(points, seg->full ? points.rows : 0), text);
 }
 

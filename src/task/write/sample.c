@@ -96,8 +96,8 @@ static void draw_point(hd_real to[3], hd_rng *rng, const hd_real *out, size_t n,
 static hd_status put_point(const writing *w, desk *d, const hd_real p[3], hd_err *err)
 {
     const hd_handwriting_opt *o = &w->model->opt;
-    d->x += (double)p[0] * (double)o->deviation[0] + (double)o->mean[0];
-    d->y += (double)p[1] * (double)o->deviation[1] + (double)o->mean[1];
+    d->x += (double)p[0] * (double)o->scale.deviation[0] + (double)o->scale.mean[0];
+    d->y += (double)p[1] * (double)o->scale.deviation[1] + (double)o->scale.mean[1];
     memcpy(d->last, p, sizeof d->last);
     return hd_pen_points_add(&d->to->points, (hd_pen_point){(float)d->x, (float)d->y, p[2] > 0}, err);
 }
@@ -130,7 +130,7 @@ static hd_status look(const writing *w, desk *d, const hd_real *window, const hd
     if (w->opt->watch) {
         hd_status s = hd_mem_reserve(&t->phi, &d->room, (row + 1) * cols, sizeof *t->phi, err);
         if (s) return s;
-        phi = t->phi + row * cols;
+        phi = t->phi + row * cols, t->seen = row + 1;
     }
     *past = weigh(phi, window, kappa, n, t->letters) > 0;
     return HD_OK;
@@ -202,7 +202,7 @@ static hd_status read_prime(writing *w, hd_err *err)
             const double off[2] = {t ? (double)(p[t].x - p[t - 1].x) : 0,
                                    t ? (double)(p[t].y - p[t - 1].y) : 0};
             for (int a = 0; t && a < 2; a++)
-                to[a] = (hd_real)((off[a] - (double)o->mean[a]) / (double)o->deviation[a]);
+                to[a] = (hd_real)((off[a] - (double)o->scale.mean[a]) / (double)o->scale.deviation[a]);
             to[2] = p[t].lift;
             if (t) s = put_point(w, &w->desk[i], to, err);
         }

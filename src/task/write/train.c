@@ -43,7 +43,8 @@ static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t 
 {
     learning *l = s->state;
     (void)part;
-    return hd_write_send(r, &l->sent, &l->train_lines, l->which + from, to - from, &l->model->opt);
+    return hd_write_send(r, &l->sent, &l->train_lines, l->which + from, to - from, &l->model->opt.scale,
+                         l->model->opt.window > 0);
 }
 
 static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
@@ -65,7 +66,7 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
         size_t n = lines - at < each ? lines - at : each;
         for (size_t i = 0; i < n; i++) which[i] = (uint32_t)(at + i);
         hd_run_begin(r, HD_INFERENCE);
-        hd_write_send(r, &l->sent, &l->valid_lines, which, n, &l->model->opt);
+        hd_write_send(r, &l->sent, &l->valid_lines, which, n, &l->model->opt.scale, l->model->opt.window > 0);
         sum[0] += hd_loss_total(r, hd_handwriting_loss(r, l->model, &l->sent));
         sum[1] += (double)hd_write_points(&l->valid, which, n);
         if (r->err.status) st = hd_err_set(err, r->err.status, "validation: %s", r->err.text);
@@ -98,7 +99,7 @@ static hd_status make_characters(hd_session *s, hd_handwriting_opt *o, hd_err *e
     learning *l = s->state;
     hd_model_folder old;
     if (!s->options->resume) {
-        hd_status st = hd_write_measure(o, &l->train, err);
+        hd_status st = hd_pen_scale_measure(&o->scale, &l->train, err);
         if (!st) st = hd_write_characters(&l->folder.tokenizer[0], &l->train, &s->hooks->log, err);
         if (!st) o->vocab = hd_tokenizer_size(l->folder.tokenizer[0]);
         return st;
@@ -125,7 +126,7 @@ static hd_status open(hd_session *s, hd_err *err)
     if (!st) st = hd_handwriting_new(&l->model, s->backend, &o, true, err);
     if (st) return st;
     hd_model_folder_take(&l->folder, HD_TRAIN_WRITE, hd_handwriting_model(l->model));
-    if (s->validates) l->baseline = hd_write_baseline(&o, &l->valid);
+    if (s->validates) l->baseline = hd_pen_baseline(&o.scale, &l->valid);
     s->params = &l->model->params;
     s->batches = l->order.batches;
     return HD_OK;

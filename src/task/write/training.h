@@ -33,17 +33,16 @@ typedef struct hd_write_lines {
 hd_status hd_write_lines_make(hd_write_lines *out, const hd_strokes *s, const hd_tokenizer *t, hd_err *err);
 void hd_write_lines_release(hd_write_lines *l); /* accepts {0} */
 
-/* Mean and deviation of the offsets between points. HD_EFORMAT: there are none, or all are alike. */
-hd_status hd_write_measure(hd_handwriting_opt *to, const hd_strokes *s, hd_err *err);
 /* Points that are predicted: all of a line but the first. */
 size_t hd_write_points(const hd_strokes *s, const uint32_t *which, size_t count);
 
 /* Sends what lines say; the number tells its shape. */
 uint64_t hd_write_send_text(hd_run *r, hd_handwriting_batch *to, const hd_write_lines *l,
                             const uint32_t *which, size_t count);
-/* Sends lines and fills *to. The number tells the shape of the step. A failure stays in the run. */
+/* Sends lines, with their texts for a window, and fills *to. The number tells the shape of the step. A
+ * failure stays in the run. */
 uint64_t hd_write_send(hd_run *r, hd_handwriting_batch *to, const hd_write_lines *l, const uint32_t *which,
-                       size_t count, const hd_handwriting_opt *o);
+                       size_t count, const hd_pen_scale *scale, bool window);
 
 typedef struct hd_write_length {
     uint32_t line;
@@ -64,9 +63,5 @@ hd_status hd_write_order_make(hd_write_order *o, size_t count, size_t each, hd_e
 void hd_write_order_form(hd_write_order *o, const hd_strokes *s, uint64_t seed, uint64_t epoch);
 const uint32_t *hd_write_order_batch(const hd_write_order *o, size_t turn, size_t *count);
 void hd_write_order_release(hd_write_order *o); /* accepts {0} */
-
-/* Nats a point of the best single Gaussian and lifting that know nothing of what came before, fitted to s:
-   what a model has to beat. */
-double hd_write_baseline(const hd_handwriting_opt *o, const hd_strokes *s);
 
 #endif

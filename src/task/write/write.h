@@ -26,6 +26,7 @@ typedef struct hd_handwritten {
     size_t primed;        /* points of the prime, which come first */
     bool cut;             /* it reached the most points before the end of its text */
     float *phi;           /* [points, letters + 1]: weights of the window, where they are kept; else NULL */
+    size_t seen;          /* points of which they are kept: all but those behind the last look */
     size_t letters;       /* characters that the window goes over, with those of the prime */
     hd_text text;         /* those */
 } hd_handwritten;
