@@ -92,6 +92,9 @@ static void the_window_moves_on_and_covers_every_letter(void **state)
         "'<image' w.svg && grep -q '<svg' line.svg && ! grep -q '<image' line.svg");
     must_run("$HEED write m lolol --attention w.html && grep -q '<!DOCTYPE html>' w.html && grep -q '</svg>' "
              "w.html");
+    /* at every point, and from the first letter to behind the last */
+    assert_prints("$HEED write m lolol ooll --bias 2 --monotone 2>&1 | sed 's/of [0-9]* points/of N points/'",
+                  0, "heed: window in order: 100.0 % of N points, over 100 % of the text\n");
     /* another text, another line; the same one, the same bytes, with any number of threads */
     must_run("$HEED write m lo --out a.tsv --seed 5 --threads 1 && $HEED write m lo --out b.tsv --seed 5 "
              "--threads 3 "
@@ -120,7 +123,8 @@ static void a_model_without_a_window_writes_what_it_likes(void **state)
                    "--out f.tsv && "
                    "$HEED info free | grep -q handwriting");
     assert_fails("$HEED write free hello --out f.svg", 1, "reads no text");
-    assert_fails("$HEED write free --out f.svg --attention w.svg", 1, "no window");
+    assert_fails("$HEED write free --out f.svg --attention w.svg", 1, "--attention: the model|no window");
+    assert_fails("$HEED write free --monotone", 1, "--monotone: the model|no window");
 }
 
 static void a_stopped_run_goes_on_bit_for_bit(void **state)
@@ -173,7 +177,46 @@ static void what_is_wrong_is_said(void **state)
     assert_fails("$HEED write m --out a.svg", 2, "no text is given");
     assert_fails("$HEED write m lo --out a.gif", 2, "a.gif");
     assert_fails("$HEED write m '' --out a.svg", 1, "no text to write");
+    assert_fails("$HEED write m $(printf 'l\\377') --out a.svg", 1, "not UTF-8: byte 0xff at offset 1");
+    assert_fails("$HEED write m \"$(printf 'l\\to')\" --out a.tsv", 1, "a tab or a line break");
+    assert_fails("$HEED write m $(printf '%01001d' 0) --out a.tsv", 1, "has 1001 bytes");
+    assert_fails("$HEED write m lo --out a.svg --points 20001", 2, "--points");
+    assert_fails("$HEED write m lo --out a.svg --bias -1", 2, "--bias");
+    assert_fails("$HEED write m lo --texts l --out a.svg", 2, "--texts has the lines");
+    assert_fails("$HEED write m lo --out nothere/a.svg", 2, "nothere/a.svg");
+    assert_fails("$HEED write m lo --out a.svg --prime nothere.tsv", 1, "nothere.tsv");
+    assert_prints("$HEED write m lx --out a.tsv --points 9 2>&1 | head -n 2 | grep -c \"<unk>: 'x'\"", 0,
+                  "1\n");
     assert_fails("$HEED generate m", 1, "a model of handwriting, which `heed write` reads");
+}
+
+static void lines_that_cannot_be_written_are_named(void **state)
+{
+    (void)state;
+    assert_fails("printf 'lo\\n\\nol\\n' >l; $HEED write m --texts l --out a.svg", 1,
+                 "l:2: the line is empty");
+    assert_fails("printf 'lo\\nl\\to\\n' >l; $HEED write m --texts l --out a.svg", 1, "l:2: there is a tab");
+    assert_fails("printf 'lo\\nl\\377\\n' >l; $HEED write m --texts l --out a.svg", 1, "l:2: not UTF-8");
+    assert_fails("printf 'lo\\n%01001d\\n' 0 >l; $HEED write m --texts l --out a.svg", 1, "l:2");
+    assert_fails("printf '' >l; $HEED write m --texts l --out a.svg", 1, "l: is empty");
+    assert_fails("$HEED write m --texts nothere --out a.svg", 1, "nothere");
+    /* files of strokes: their first line is right, their second is not */
+    static const char *const wrong[][2] = {{"lo", "there is no tab"},
+                                           {"lo\\t", "a point is not two numbers"},
+                                           {"lo\\t0,0 1", "a point is not two numbers"},
+                                           {"lo\\t0,0 99999999,1", "a point is not two numbers"},
+                                           {"lo\\t0,0 nan,1", "a point is not two numbers"},
+                                           {"l\\377\\t0,0", "not UTF-8"}};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        char command[256], text[128];
+        snprintf(command, sizeof command, "printf 'l\\t0,0 1,1\\n%s\\n' >s.tsv; $HEED read reader s.tsv",
+                 wrong[i][0]);
+        snprintf(text, sizeof text, "s.tsv:2|%s", wrong[i][1]);
+        assert_fails(command, 1, text);
+    }
+    assert_fails("head -c 100 toy.tsv | gzip | head -c 60 >cut.gz; $HEED read reader cut.gz", 1, "cut.gz");
+    assert_fails("printf '' >s.tsv; $HEED read reader s.tsv", 1, "s.tsv: there is no handwriting");
+    assert_fails("$HEED read reader", 2, "FILE");
 }
 
 static void handwriting_is_made_from_fonts(void **state)
@@ -182,11 +225,18 @@ static void handwriting_is_made_from_fonts(void **state)
     char out[SHELL_ROOM];
     assert_fails("mkdir -p nofonts; $HEED strokes --out h --fonts nofonts", 1, "hershey-fonts-data");
     assert_fails("$HEED strokes", 2, "--out is required");
+    assert_fails("$HEED strokes -o h -n 0", 2, "--lines");
+    assert_fails("$HEED strokes -o h -n 1000001", 2, "--lines");
+    assert_fails("$HEED strokes -o h --valid-fraction 0.5 --test-fraction 0.5", 2, "nothing to train with");
+    assert_fails("mkdir -p rough; printf '12345 99zz' >rough/scripts.jhf; $HEED strokes -o h --fonts rough",
+                 1, "rough/scripts.jhf");
     if (shell(out, "$HEED strokes -q -n 40 --seed 3 -o h --threads 1") && strstr(out, "hershey-fonts-data"))
         leave_out("%s", out);
     must_run("$HEED strokes -q -n 40 --seed 3 -o h3 --threads 3 && diff -r h h3 && test $(cat h/*.tsv | wc "
              "-l) = 40");
     assert_fails("$HEED strokes -q -n 40 -o h", 1, "--overwrite");
+    assert_fails("cp -r h3 mine; touch mine/letter; $HEED strokes -q -n 40 -o mine --overwrite", 1,
+                 "mine/letter: is not of heed strokes");
     must_run("$HEED strokes -q -n 40 --seed 4 -o h --overwrite; ! diff -r h h3 >/dev/null");
     must_run("$HEED train -q --task write --train h --device cpu --width 16 --layers 2 --batch-size 8 "
              "--steps 2 --out hm "
@@ -204,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_stopped_run_goes_on_bit_for_bit),
         cmocka_unit_test(a_reader_reads_what_is_written),
         cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(lines_that_cannot_be_written_are_named),
         cmocka_unit_test(handwriting_is_made_from_fonts),
     };
     return outcome(cmocka_run_group_tests(tests, prepare, scratch_remove));

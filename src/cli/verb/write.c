@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/frame/verb.h"
+#include "show/sound/monotone.h"
 #include "task/write/write.h"
 #include "view/plot.h"
 #include "view/stroke/lines.h"
@@ -17,6 +18,7 @@ typedef struct write_options {
     double bias;
     int seed, points;
     const char *out, *prime, *attention, *texts;
+    bool monotone;
 } write_options;
 
 #define OWNER write_options
@@ -30,6 +32,9 @@ static const hd_option options[] = {
     {"attention", 'a', "FILE", NULL,
      "draw the window over the characters, point by point, above each line: .svg, .png, .pdf or .html",
      .group = "Output", HD_FILE_INTO(OWNER, attention)},
+    {"monotone", 0, NULL, NULL,
+     "say at how many points the window is no farther back in the text than at the one before",
+     .group = "Output", HD_FLAG_INTO(OWNER, monotone)},
     {"texts", 0, "FILE", NULL, "write the lines of this file, in place of TEXT; - for stdin",
      HD_FILE_INTO(OWNER, texts)},
     {"bias", 'b', "X", "0",
@@ -81,15 +86,43 @@ static hd_status read_texts(call *c, hd_err *err)
                       &(hd_lines_opt){.longest = HD_STROKES_LETTERS, .utf8 = true, .no_zero = true}, err);
     while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
         if (++count > MOST_LINES) s = hd_err_set(err, HD_ELIMIT, "%s: more than 100000 lines", c->o->texts);
+        if (!s && !line.size)
+            s = hd_err_set(err, HD_EFORMAT, "%s:%zu: the line is empty: there is no text to write",
+                           c->o->texts, count);
+        if (!s && memchr(line.text, '\t', line.size))
+            s = hd_err_set(err, HD_EFORMAT, "%s:%zu: there is a tab in the text: write a space", c->o->texts,
+                           count);
         hd_text_add(&c->texts, line.text, line.size);
         hd_text_add(&c->texts, "", 1);
     }
     hd_lines_close(lines);
+    if (!s && !count) s = hd_err_set(err, HD_EFORMAT, "%s: is empty: there is no text to write", c->o->texts);
     if (!s) s = hd_text_status(&c->texts, err);
     if (!s) s = hd_mem_reserve(&c->line, &c->room, count + 1, sizeof *c->line, err);
     const char *at = c->texts.data;
     for (size_t i = 0; !s && i < count; i++, at += strlen(at) + 1) c->line[c->lines++] = at;
     return s;
+}
+
+/* A TEXT, which may hold anything that a command line can. */
+static hd_status check_text(const char *text, hd_err *err)
+{
+    size_t size = strlen(text);
+    size_t good = hd_utf8_good(text, size);
+    if (good < size)
+        return hd_err_set(err, HD_EARG, "the text is not UTF-8: byte 0x%02x at offset %zu",
+                          (unsigned)(uint8_t)text[good], good);
+    if (size > HD_STROKES_LETTERS)
+        return hd_err_set(err, HD_EARG,
+                          "the text '%.20s...' has %zu bytes: at most %d are written as one line", text, size,
+                          HD_STROKES_LETTERS);
+    if (text[strcspn(text, "\t\r\n")])
+        return hd_err_set(
+            err, HD_EARG,
+            "there is a tab or a line break in the text '%.40s': give each line as a TEXT of its "
+            "own",
+            text);
+    return HD_OK;
 }
 
 static hd_status gather(call *c, hd_err *err)
@@ -98,7 +131,10 @@ static hd_status gather(call *c, hd_err *err)
     bool reads = hd_model_folder_handwriting(&c->command.model)->opt.window > 0;
     if (c->o->texts) return read_texts(c, err);
     hd_status s = hd_mem_reserve(&c->line, &c->room, (size_t)w->count + 1, sizeof *c->line, err);
-    for (int i = 1; !s && i < w->count; i++) c->line[c->lines++] = w->word[i];
+    for (int i = 1; !s && i < w->count; i++) {
+        s = check_text(w->word[i], err);
+        if (!s) c->line[c->lines++] = w->word[i];
+    }
     if (!s && !c->lines && reads) {
         c->command.misused = true;
         return hd_err_set(err, HD_EARG, "no text is given: write it after MODEL, or --texts FILE");
@@ -119,13 +155,13 @@ static hd_status write_lines(call *c, hd_err *err)
         size_t n = c->lines - at < TOGETHER ? c->lines - at : TOGETHER, longest = 0;
         for (size_t i = 0; i < n; i++)
             if (strlen(c->line[at + i]) > longest) longest = strlen(c->line[at + i]);
+        size_t points = longest ? 60 * longest + 100 : 600;
+        if (o->points) points = (size_t)o->points;
         hd_write_opt w = {.bias = o->bias,
                           .seed = (uint64_t)o->seed + ((uint64_t)(at / TOGETHER) << 32),
-                          .points = o->points ? (size_t)o->points
-                                    : longest ? 60 * longest + 100
-                                              : 600,
+                          .points = points < HD_STROKES_POINTS ? points : HD_STROKES_POINTS,
                           .prime = o->prime ? &c->prime : NULL,
-                          .watch = o->attention != NULL};
+                          .watch = o->attention || o->monotone};
         s = hd_write(c->done + at, &k->machine.run, &k->model, c->line + at, n, &w, err);
     }
     return s;
@@ -194,13 +230,33 @@ static hd_status draw(const call *c, const char *path, bool window, hd_err *err)
     }
     hd_drawn_lines v = {.line = line,
                         .lines = c->lines,
-                        .scale = stride / hypot((double)o->deviation[0], (double)o->deviation[1]),
+                        .scale = stride / hypot((double)o->scale.deviation[0], (double)o->scale.deviation[1]),
                         .window = window};
     hd_drawing d = hd_drawn_lines_drawing(&v);
     if (!s) s = ends_in(path, ".html") ? save_html(path, &d, err) : hd_plot_save(path, &d, err);
     hd_mem_free(line);
     hd_mem_free(letter);
     hd_mem_free(room);
+    return s;
+}
+
+/* How the window of all lines moves. */
+static hd_status measure(const call *c, hd_err *err)
+{
+    size_t in_order = 0, points = 0;
+    double span = 0;
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < c->lines; i++) {
+        const hd_handwritten *w = &c->done[i];
+        hd_monotone m = {0};
+        s = hd_monotone_of(&m, w->phi, w->seen, w->letters + 1, err);
+        if (!s) in_order += m.in_order, points += m.rows, span += m.span;
+        hd_monotone_release(&m);
+    }
+    if (!s)
+        hd_log_say(&c->command.log, HD_INFO,
+                   "window in order: %.1f %% of %zu points, over %.0f %% of the text",
+                   100 * (double)in_order / (double)points, points, 100 * span / (double)c->lines);
     return s;
 }
 
@@ -211,13 +267,15 @@ static hd_status run(hd_command *command, hd_err *err)
     size_t cut = 0;
     hd_status s = o->prime ? hd_strokes_read(&c->prime, o->prime, err) : HD_OK;
     if (!s) s = hd_model_prepare(&command->model.model, HD_DECODING, err);
-    if (!s && o->attention && !hd_model_folder_handwriting(&command->model)->opt.window)
-        s = hd_err_set(err, HD_EARG, "--attention: the model reads no text, and has no window");
+    if (!s && (o->attention || o->monotone) && !hd_model_folder_handwriting(&command->model)->opt.window)
+        s = hd_err_set(err, HD_EARG, "%s: the model reads no text, and has no window",
+                       o->attention ? "--attention" : "--monotone");
     if (!s) s = gather(c, err);
     if (!s) s = write_lines(c, err);
     if (!s && o->out)
         s = ends_in(o->out, ".tsv") ? save_strokes(c, o->out, err) : draw(c, o->out, false, err);
     if (!s && o->attention) s = draw(c, o->attention, true, err);
+    if (!s && o->monotone) s = measure(c, err);
     for (size_t i = 0; !s && i < c->lines; i++) cut += c->done[i].cut;
     if (cut)
         hd_log_say(&command->log, HD_WARN,
@@ -231,7 +289,7 @@ static hd_status check(hd_command *command, hd_err *err)
 {
     call *c = (call *)command;
     const write_options *o = c->o = command->options;
-    if (!o->out && !o->attention)
+    if (!o->out && !o->attention && !o->monotone)
         return hd_err_set(err, HD_EARG, "--out is required: a file for the handwriting, as in line.svg");
     if (o->texts && command->operands.count > 1)
         return hd_err_set(err, HD_EARG, "--texts has the lines: give no TEXT");
