@@ -8,15 +8,7 @@
 #include <string.h>
 
 #include "base/file/file.h"
-#include "base/file/folder.h"
 #include "base/mem.h"
-
-hd_line hd_set_trimmed(hd_line t)
-{
-    while (t.size && strchr(" \t\r\v\f", t.text[t.size - 1])) t.size--;
-    while (t.size && strchr(" \t\r\v\f", t.text[0])) t.text++, t.size--;
-    return t;
-}
 
 const char *hd_set_where(const hd_set_builder *b, char to[HD_SET_WHERE])
 {
@@ -55,11 +47,11 @@ static hd_status look(const hd_image_set *s, const char *name, hd_image *size, u
 {
     char below[HD_PATH];
     hd_map map = {0};
-    hd_status status = name[0] == '/' ? HD_OK : hd_path(below, s->root, name, err);
-    const char *path = name[0] == '/' ? name : below;
+    const char *path;
+    hd_status status = hd_set_path(&path, below, s->root, name, err);
     if (!status) status = hd_map_open(&map, path, err);
     if (!status) status = hd_image_probe(size, map.data, map.size, path, err);
-    *mark = hd_set_hash_bytes(0xcbf29ce484222325u, name, strlen(name) + 1);
+    *mark = hd_set_hash_bytes(HD_SET_HASH, name, strlen(name) + 1);
     *mark = hd_set_hash_bytes(*mark, &map.size, sizeof map.size);
     hd_map_close(&map);
     return status;

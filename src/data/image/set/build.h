@@ -4,6 +4,7 @@
 #define HD_DATA_IMAGE_SET_BUILD_H
 
 #include "data/image/set.h"
+#include "data/set.h"
 
 /* Pixels in memory; the sets that a split makes share them. */
 typedef struct hd_image_block {
@@ -55,13 +56,8 @@ hd_status hd_set_end(hd_set_builder *b, hd_status s, hd_err *err);
 
 /* Sets the hash from all the rest. */
 void hd_set_hash(hd_image_set *s);
-/* Continues the hash `before`. */
-uint64_t hd_set_hash_bytes(uint64_t before, const void *bytes, size_t size);
 
 /* What may be wrong where pictures are not there. */
 #define HD_SET_IMAGES_REMEDY "is --images the folder of the pictures?"
-
-/* Spaces around are no part of it. */
-hd_line hd_set_trimmed(hd_line t);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/file/file.h"
-#include "base/file/folder.h"
 #include "base/mem.h"
 #include "data/image/set/build.h"
 
@@ -39,10 +38,10 @@ hd_status hd_image_set_picture_scaled(const hd_image_set *s, size_t i, int side,
     char below[HD_PATH];
     uint8_t *bytes = NULL;
     size_t size = 0;
-    const char *name = hd_image_set_name(s, i), *path = name[0] == '/' ? name : below;
+    const char *path;
     if (s->block) return copy_place(s, i, ask, out, err);
     *out = (hd_image){0};
-    hd_status status = name[0] == '/' ? HD_OK : hd_path(below, s->root, name, err);
+    hd_status status = hd_set_path(&path, below, s->root, hd_image_set_name(s, i), err);
     if (!status) status = hd_file_read(&bytes, &size, path, HD_IMAGE_MOST_BYTES, err);
     if (!status) status = hd_image_decode_scaled(out, bytes, size, side, ask, path, err);
     hd_mem_free(bytes);
@@ -54,17 +53,9 @@ hd_status hd_image_set_picture(const hd_image_set *s, size_t i, hd_image *out, h
     return hd_image_set_picture_scaled(s, i, 0, NULL, out, err);
 }
 
-/* FNV-1a */
-uint64_t hd_set_hash_bytes(uint64_t before, const void *bytes, size_t size)
-{
-    const uint8_t *b = bytes;
-    for (size_t i = 0; i < size; i++) before = (before ^ b[i]) * 0x100000001b3u;
-    return before;
-}
-
 void hd_set_hash(hd_image_set *s)
 {
-    uint64_t h = hd_set_hash_bytes(0xcbf29ce484222325u, &s->count, sizeof s->count);
+    uint64_t h = hd_set_hash_bytes(HD_SET_HASH, &s->count, sizeof s->count);
     h = hd_set_hash_bytes(h, s->mark, s->count * sizeof *s->mark);
     h = hd_set_hash_bytes(h, s->size, 2 * s->count * sizeof *s->size);
     if (s->label) h = hd_set_hash_bytes(h, s->label, s->count * sizeof *s->label);

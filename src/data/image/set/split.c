@@ -1,51 +1,30 @@
 /* A part of a set is held back. Easy to get wrong: of each label the same share goes, and which pictures does
    not depend on their order. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "data/image/set/build.h"
 
-typedef struct rank {
-    int32_t label;
-    uint64_t draw;
-    size_t item;
-} rank;
-
-static uint64_t mixed(uint64_t x) /* splitmix64 */
+static int32_t label_of(const hd_image_set *s, size_t i)
 {
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-static int by_draw(const void *left, const void *right)
-{
-    const rank *a = left, *b = right;
-    if (a->label != b->label) return a->label < b->label ? -1 : 1;
-    if (a->draw != b->draw) return a->draw < b->draw ? -1 : 1;
-    return (a->item > b->item) - (a->item < b->item);
+    return s->label ? s->label[i] : 0;
 }
 
 /* Marks what moves: every so many of the pictures, label by label. */
 static hd_status choose(bool *moves, const hd_image_set *s, double fraction, uint64_t seed, hd_err *err)
 {
-    size_t moved = 0;
-    rank *r = hd_mem_array(s->count, sizeof *r);
-    if (!r) return hd_err_nomem(err, s->count * sizeof *r);
-    for (size_t i = 0; i < s->count; i++)
-        r[i] = (rank){s->label ? s->label[i] : 0, mixed(s->mark[i] ^ mixed(seed + 0x9e3779b97f4a7c15u)), i};
-    qsort(r, s->count, sizeof *r, by_draw);
+    size_t moved = 0, *order = hd_set_draw(s->mark, s->label, s->count, seed);
+    if (!order) return hd_err_nomem(err, s->count * sizeof *order);
     for (size_t i = 0; i < s->count; i++) {
-        bool first = !i || r[i - 1].label != r[i].label,
-             last = i + 1 == s->count || r[i + 1].label != r[i].label;
+        bool first = !i || label_of(s, order[i - 1]) != label_of(s, order[i]),
+             last = i + 1 == s->count || label_of(s, order[i + 1]) != label_of(s, order[i]);
         if (first && last) continue; /* the only one of its label */
-        moves[r[i].item] = (size_t)((double)(i + 1) * fraction + 0.5) > (size_t)((double)i * fraction + 0.5);
-        moved += moves[r[i].item];
+        moves[order[i]] = (size_t)((double)(i + 1) * fraction + 0.5) > (size_t)((double)i * fraction + 0.5);
+        moved += moves[order[i]];
     }
-    if (!moved) moves[r[0].item] = true;
-    if (moved == s->count) moves[r[0].item] = false;
-    hd_mem_free(r);
+    if (!moved) moves[order[0]] = true;
+    if (moved == s->count) moves[order[0]] = false;
+    hd_mem_free(order);
     return HD_OK;
 }
 

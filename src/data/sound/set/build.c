@@ -4,17 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file/folder.h"
 #include "base/mem.h"
 
 enum { WHERE = 256 };
-
-hd_line hd_sound_set_trimmed(hd_line t)
-{
-    while (t.size && strchr(" \t\r\v\f", t.text[t.size - 1])) t.size--;
-    while (t.size && strchr(" \t\r\v\f", t.text[0])) t.text++, t.size--;
-    return t;
-}
 
 /* "path:line: " of what is read; a folder needs none, the sounds name themselves. */
 static const char *where(const hd_sound_builder *b, char to[WHERE])
@@ -41,8 +33,9 @@ static hd_status look(const hd_sound_set *s, const char *name, size_t *samples, 
 {
     char below[HD_PATH];
     hd_sound_file *f = NULL;
-    hd_status st = name[0] == '/' ? HD_OK : hd_path(below, s->root, name, err);
-    if (!st) st = hd_sound_file_open(&f, name[0] == '/' ? name : below, 0, err);
+    const char *path;
+    hd_status st = hd_set_path(&path, below, s->root, name, err);
+    if (!st) st = hd_sound_file_open(&f, path, 0, err);
     if (st) return st;
     *samples = hd_sound_file_count(f);
     *rate = hd_sound_file_rate(f);

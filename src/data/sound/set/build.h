@@ -2,6 +2,7 @@
 #ifndef HD_DATA_SOUND_SET_BUILD_H
 #define HD_DATA_SOUND_SET_BUILD_H
 
+#include "data/set.h"
 #include "data/sound/set.h"
 
 typedef struct hd_sound_builder {
@@ -32,8 +33,5 @@ hd_status hd_sound_set_end(hd_sound_builder *b, hd_status s, hd_err *err);
 void hd_sound_set_hash(hd_sound_set *s);
 /* The texts of a set, which lie one behind the other in letters, each with a zero byte. */
 hd_status hd_sound_set_place(hd_sound_set *s, const size_t *begin, hd_err *err);
-
-/* Spaces around are no part of it. */
-hd_line hd_sound_set_trimmed(hd_line t);
 
 #endif

@@ -4,7 +4,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/file/folder.h"
 #include "base/text.h"
 #include "data/sound/set/build.h"
 
@@ -25,7 +24,7 @@ static hd_status read_text(hd_text *to, const char *path, hd_err *err)
     hd_line line;
     hd_status s = hd_lines_open(&l, path, &(hd_lines_opt){.utf8 = true, .no_zero = true}, err);
     while (!s && !(s = hd_lines_next(l, &line, err)) && line.text) {
-        line = hd_sound_set_trimmed(line);
+        line = hd_set_trimmed(line);
         if (line.size && to->size) hd_text_put(to, " ");
         hd_text_add(to, line.text, line.size);
     }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/file/folder.h"
 #include "base/mem.h"
 #include "data/sound/set/build.h"
 
@@ -15,26 +14,17 @@ void hd_sound_set_release(hd_sound_set *s)
     *s = (hd_sound_set){0};
 }
 
-/* FNV-1a */
-static uint64_t hash_bytes(uint64_t before, const void *bytes, size_t size)
-{
-    const uint8_t *b = bytes;
-    for (size_t i = 0; i < size; i++) before = (before ^ b[i]) * 0x100000001b3u;
-    return before;
-}
-
 void hd_sound_set_hash(hd_sound_set *s)
 {
-    const uint64_t start = 0xcbf29ce484222325u;
     for (size_t i = 0; i < s->count; i++) {
         const char *name = hd_sound_set_name(s, i);
-        uint64_t h = hash_bytes(start, name, strlen(name) + 1);
-        h = hash_bytes(h, &s->samples[i], sizeof *s->samples);
-        s->mark[i] = hash_bytes(h, &s->rate[i], sizeof *s->rate);
+        uint64_t h = hd_set_hash_bytes(HD_SET_HASH, name, strlen(name) + 1);
+        h = hd_set_hash_bytes(h, &s->samples[i], sizeof *s->samples);
+        s->mark[i] = hd_set_hash_bytes(h, &s->rate[i], sizeof *s->rate);
     }
-    s->hash = hash_bytes(start, s->mark, s->count * sizeof *s->mark);
+    s->hash = hd_set_hash_bytes(HD_SET_HASH, s->mark, s->count * sizeof *s->mark);
     for (size_t i = 0; s->text && i < s->count; i++)
-        s->hash = hash_bytes(s->hash, s->text[i].text, s->text[i].size + 1);
+        s->hash = hd_set_hash_bytes(s->hash, s->text[i].text, s->text[i].size + 1);
 }
 
 static hd_status read_file(hd_sound *out, hd_sound_file *f, hd_err *err)
@@ -52,10 +42,10 @@ static hd_status read_file(hd_sound *out, hd_sound_file *f, hd_err *err)
 hd_status hd_sound_set_sound(const hd_sound_set *s, size_t i, int rate, hd_sound *out, hd_err *err)
 {
     char below[HD_PATH];
-    const char *name = hd_sound_set_name(s, i), *path = name[0] == '/' ? name : below;
+    const char *path;
     hd_sound_file *f = NULL;
     *out = (hd_sound){0};
-    hd_status st = name[0] == '/' ? HD_OK : hd_path(below, s->root, name, err);
+    hd_status st = hd_set_path(&path, below, s->root, hd_sound_set_name(s, i), err);
     if (!st) st = hd_sound_file_open(&f, path, rate, err);
     if (!st && hd_sound_file_count(f) != hd_sound_set_samples(s, i, hd_sound_file_rate(f)))
         st =
@@ -73,8 +63,8 @@ static hd_status add_line(hd_sound_builder *b, hd_line line, hd_err *err)
     const char *tab = memchr(line.text, '\t', line.size);
     const size_t size = tab ? (size_t)(tab - line.text) : line.size;
     hd_line text = {0};
-    if (tab) text = hd_sound_set_trimmed((hd_line){tab + 1, line.size - size - 1});
-    return hd_sound_set_add(b, hd_sound_set_trimmed((hd_line){line.text, size}), text, err);
+    if (tab) text = hd_set_trimmed((hd_line){tab + 1, line.size - size - 1});
+    return hd_sound_set_add(b, hd_set_trimmed((hd_line){line.text, size}), text, err);
 }
 
 hd_status hd_sound_set_list(hd_sound_set *out, const char *path, bool skip, hd_err *err)
@@ -84,7 +74,7 @@ hd_status hd_sound_set_list(hd_sound_set *out, const char *path, bool skip, hd_e
     hd_status s = hd_sound_set_begin(&b, out, NULL, err);
     if (!s) s = hd_lines_open(&b.lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true}, err);
     while (!s && !(s = hd_lines_next(b.lines, &line, err)) && line.text)
-        if (hd_sound_set_trimmed(line).size) s = add_line(&b, line, err);
+        if (hd_set_trimmed(line).size) s = add_line(&b, line, err);
     return hd_sound_set_end(&b, s, err);
 }
 

@@ -1,42 +1,19 @@
 /* A part of a set is held back, or left out. Easy to get wrong: which sounds are held back does not depend on
    their order. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "data/sound/set/build.h"
 
-typedef struct rank {
-    uint64_t draw;
-    size_t item;
-} rank;
-
-static uint64_t mixed(uint64_t x) /* splitmix64 */
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-static int by_draw(const void *left, const void *right)
-{
-    const rank *a = left, *b = right;
-    if (a->draw != b->draw) return a->draw < b->draw ? -1 : 1;
-    return (a->item > b->item) - (a->item < b->item);
-}
-
 static hd_status choose(bool *moves, const hd_sound_set *s, double fraction, uint64_t seed, hd_err *err)
 {
     size_t moved = (size_t)((double)s->count * fraction + 0.5);
-    rank *r = hd_mem_array(s->count, sizeof *r);
-    if (!r) return hd_err_nomem(err, s->count * sizeof *r);
+    size_t *order = hd_set_draw(s->mark, NULL, s->count, seed);
+    if (!order) return hd_err_nomem(err, s->count * sizeof *order);
     if (moved < 1) moved = 1;
     if (moved > s->count - 1) moved = s->count - 1;
-    for (size_t i = 0; i < s->count; i++)
-        r[i] = (rank){mixed(s->mark[i] ^ mixed(seed + 0x9e3779b97f4a7c15u)), i};
-    qsort(r, s->count, sizeof *r, by_draw);
-    for (size_t i = 0; i < moved; i++) moves[r[i].item] = true;
-    hd_mem_free(r);
+    for (size_t i = 0; i < moved; i++) moves[order[i]] = true;
+    hd_mem_free(order);
     return HD_OK;
 }
 
