@@ -1,17 +1,8 @@
 /* Captioners on the device against the cpu: the loss and gradients of a training step, captured steps among
    them, and what greedy search writes. */
-#include "device.h"
 #include "data/image/loader.h"
-#include "decode/search.h"
-#include "model/encdec/encdec.h"
+#include "model/device_texts.h"
 #include "nn/pixels.h"
-#include "op/replay.h"
-
-/* As for other models (cuda_model_test.c). */
-#define TOLERANCE      1e-4
-#define FLOOR          1e-6
-#define TOLERANCE_BF16 1e-2
-#define COSINE_BF16    0.98
 
 enum { ITEMS = 12, SIDE = 32, V = 40, LONGEST = 9, START = 1, END = 2 };
 
@@ -27,7 +18,12 @@ static const struct {
     {"ViT and GPT-2", "transformer:2", HD_IMAGE_vit, true, 0},
 };
 
-static hd_encdec *model_of(hd_backend *b, size_t k)
+static const char *name_of(size_t kind)
+{
+    return variants[kind].name;
+}
+
+static void *make(hd_backend *b, size_t k, hd_params **params)
 {
     hd_err err = {0};
     hd_encdec *m = NULL;
@@ -61,6 +57,7 @@ static hd_encdec *model_of(hd_backend *b, size_t k)
     if (hd_stages_read(&o.decoder, variants[k].decoder, &err) || hd_encdec_new(&m, b, &o, true, &err) ||
         hd_params_draw(&m->params, 3, &err))
         fail_msg("%s: %s", variants[k].name, err.text);
+    *params = &m->params;
     return m;
 }
 
@@ -81,19 +78,18 @@ static hd_image_batch pictures_of(void)
                             .channels = 3};
 }
 
-typedef struct outcome {
-    hd_backend *backend;
-    hd_encdec *m;
-    double loss;
-    hd_real *grad;
-} outcome;
+static struct {
+    hd_pixels pixels;
+    const hd_seg *seg;
+    const int32_t *input, *output;
+} sent;
 
-/* A step as the task sends it, filled up to its bounds. */
-static void step(hd_run *r, const hd_encdec *m)
+/* As the task sends it, filled up to its bounds. */
+static uint64_t send(hd_run *r, void *model)
 {
+    const hd_encdec *m = model;
     int32_t input[ITEMS * LONGEST], output[ITEMS * LONGEST], len[ITEMS];
     size_t rows = 0;
-    hd_pixels pixels;
     for (size_t i = 0; i < ITEMS; i++) {
         len[i] = 3 + (int32_t)(i * 5 % (LONGEST - 2));
         for (int32_t k = 0; k < len[i]; k++, rows++) {
@@ -106,118 +102,50 @@ static void step(hd_run *r, const hd_encdec *m)
     bounds.items = ITEMS;
     hd_seg *seg = hd_seg_within(r, len, ITEMS, NULL, bounds);
     if (seg && hd_encdec_unrolls(m)) seg->steps = hd_unroll(r, seg);
-    const int32_t *in = hd_ids_within(r, input, rows, bounds.rows),
-                  *out = hd_ids_within(r, output, rows, bounds.rows);
-    uint64_t shape = hd_pixels_send(r, &pixels, &b, &m->opt.image.prepare);
-    if (hd_replay(r, m->params.serial, shape, NULL)) return;
-    hd_capture(r, m->params.serial, shape);
-    hd_encoded memory = hd_encdec_encode(r, m, &(hd_items){.pixels = &pixels});
-    hd_rows x = hd_encdec_decode(r, m, in, seg, memory, NULL);
-    hd_loss_put(r, hd_encdec_loss(r, m, x, out, &(hd_loss_opt){.coef = 1}));
-    hd_backward(r);
-    hd_captured(r, NULL);
+    sent.seg = seg;
+    sent.input = hd_ids_within(r, input, rows, bounds.rows);
+    sent.output = hd_ids_within(r, output, rows, bounds.rows);
+    return hd_pixels_send(r, &sent.pixels, &b, &m->opt.image.prepare);
 }
 
-/* Takes the backend over. The same step so many times: gradients add up. */
-static outcome outcome_of(hd_backend *b, size_t k, int times)
+static hd_tensor *loss(hd_run *r, void *model)
 {
-    outcome o = {.backend = b, .m = model_of(b, k)};
-    hd_params *p = &o.m->params;
-    hd_run r = run_on(b);
-    for (int i = 0; i < times; i++) {
-        r.now.number = 5;
-        hd_run_begin(&r, HD_TRAIN);
-        step(&r, o.m);
-        assert_run_ok(&r);
-    }
-    hd_step found;
-    b->download(b, &found, r.block, sizeof found);
-    o.loss = found.loss;
-    o.grad = malloc(p->trainable * sizeof *o.grad);
-    b->download(b, o.grad, p->grad, p->trainable * sizeof *o.grad);
-    assert_string_equal(b->error, "");
-    hd_run_release(&r);
-    return o;
+    const hd_encdec *m = model;
+    hd_encoded memory = hd_encdec_encode(r, m, &(hd_items){.pixels = &sent.pixels});
+    hd_rows x = hd_encdec_decode(r, m, sent.input, sent.seg, memory, NULL);
+    return hd_encdec_loss(r, m, x, sent.output, &(hd_loss_opt){.coef = 1});
 }
 
-static void outcome_release(outcome *o)
-{
-    free(o->grad);
-    hd_encdec_free(o->m);
-    hd_backend_free(o->backend);
-}
+static const steps_model captioner = {.kinds = COUNT_OF(variants),
+                                      .name = name_of,
+                                      .make = make,
+                                      .free = texts_free,
+                                      .send = send,
+                                      .loss = loss,
+                                      .cosine = 0.98};
 
 static void a_step_has_the_loss_and_gradients_of_the_cpu(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(variants); i++) {
-        outcome a = outcome_of(backend_of("cpu", 2), i, 1);
-        size_t n = a.m->params.trainable;
-        for (const hd_precision *p = device_precisions(); *p; p++) {
-            bool f32 = *p == HD_PRECISION_F32;
-            outcome b = outcome_of(device_new(*p), i, 1);
-            double off = fabs(b.loss - a.loss) / a.loss, cosine = cosine_of(a.grad, b.grad, n);
-            print_message("%-28s %s: loss off by %.1e, cosine 1 - %.1e\n", variants[i].name,
-                          f32 ? "f32 " : "bf16", off, 1 - cosine);
-            if (!(off <= (f32 ? TOLERANCE : TOLERANCE_BF16))) fail_msg("loss %.8g, not %.8g", b.loss, a.loss);
-            if (!(cosine > COSINE_BF16)) fail_msg("cosine %.4f", cosine);
-            if (f32 && !(distance_between(a.grad, b.grad, n) <= TOLERANCE * norm_of(a.grad, n)))
-                fail_msg("%s: gradients are off", variants[i].name);
-            outcome_release(&b);
-        }
-        outcome_release(&a);
-    }
+    steps_agree(&captioner);
 }
 
-/* The third time a shape comes it is replayed. */
 static void captured_steps_are_the_same(void **state)
 {
     (void)state;
-    for (const hd_precision *p = device_precisions(); *p; p++)
-        for (size_t i = 0; i < COUNT_OF(variants); i++) {
-            outcome a = outcome_of(device_new(*p), i, 1);
-            hd_backend *counted = device_new(*p);
-            device_count_replays(counted);
-            outcome b = outcome_of(counted, i, 4);
-            size_t n = a.m->params.trainable;
-            if (counted->capture) assert_int_equal(device_replays(), 2);
-            assert_true(a.loss == b.loss);
-            for (size_t k = 0; k < n; k++) a.grad[k] *= 4;
-            assert_true(distance_between(a.grad, b.grad, n) <= 1e-5 * norm_of(a.grad, n));
-            outcome_release(&a), outcome_release(&b);
-        }
+    steps_replay(&captioner);
 }
 
-static hd_found *written(hd_backend *b, size_t k)
+static hd_status open(hd_stepper *out, const hd_encdec *m, hd_err *err)
 {
-    hd_err err = {0};
-    hd_stepper s = {0};
-    hd_found *f = NULL;
-    hd_encdec *m = model_of(b, k);
-    hd_run r = run_on(b);
     const hd_image_batch in = pictures_of();
-    const hd_search_opt o = {.kind = HD_SEARCH_GREEDY, .end = END, .max_length = 12, .seats = 8};
-    if (hd_encdec_picture_stepper(&s, m, &in, START, &err) || hd_search(&f, &r, &s, &o, &err))
-        fail_msg("%s", err.text);
-    hd_stepper_release(&s);
-    hd_run_release(&r);
-    hd_encdec_free(m);
-    hd_backend_free(b);
-    return f;
+    return hd_encdec_picture_stepper(out, m, &in, START, err);
 }
 
 static void captions_are_those_of_the_cpu(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < COUNT_OF(variants); k++) {
-        hd_found *a = written(backend_of("cpu", 2), k), *b = written(device_new(HD_PRECISION_F32), k);
-        for (size_t i = 0; i < ITEMS; i++) {
-            const hd_guess *x = hd_found_at(a, i), *y = hd_found_at(b, i);
-            assert_int_equal(x->length, y->length);
-            assert_memory_equal(x->ids, y->ids, x->length * sizeof *x->ids);
-        }
-        hd_found_free(a), hd_found_free(b);
-    }
+    texts_agree(&captioner, open, END, ITEMS);
 }
 
 int main(void)

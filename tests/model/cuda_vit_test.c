@@ -1,15 +1,8 @@
 /* Vision Transformers on the device against the cpu: the loss and gradients of a training step, captured
    steps among them. */
-#include "device.h"
+#include "device_steps.h"
 #include "model/encoder/classifier.h"
-#include "op/replay.h"
 #include "task/bench_pictures.h"
-
-/* As for other models (cuda_model_test.c). */
-#define TOLERANCE      1e-4
-#define FLOOR          1e-6
-#define TOLERANCE_BF16 1e-2
-#define COSINE_BF16    0.99
 
 enum { ITEMS = 24 };
 
@@ -51,103 +44,58 @@ static hd_classifier_opt opt_of(const variant *v)
                                .classes = 10};
 }
 
-typedef struct outcome {
-    hd_backend *backend;
-    hd_bench_pictures pictures;
-    double loss;
-    hd_real *grad;
-    size_t trainable;
-} outcome;
+static const char *name_of(size_t kind)
+{
+    return variants[kind].name;
+}
 
-/* Takes the backend over. The same step so many times: gradients add up. */
-static outcome outcome_of(hd_backend *b, const variant *v, int times)
+static void *make(hd_backend *b, size_t kind, hd_params **params)
 {
     hd_err err = {0};
-    outcome o = {.backend = b};
-    hd_run r = run_on(b);
-    const hd_classifier_opt opt = opt_of(v);
-    if (hd_bench_pictures_make(&o.pictures, b, &opt, ITEMS, &err)) fail_msg("%s", err.text);
-    hd_params *p = o.pictures.model->params;
-    o.trainable = p->trainable;
-    for (int i = 0; i < times; i++) {
-        r.now.number = 5;
-        hd_run_begin(&r, HD_TRAIN);
-        if (hd_replay(&r, p->serial, 1, NULL)) continue;
-        hd_capture(&r, p->serial, 1);
-        hd_loss_put(&r, hd_bench_pictures_loss(&r, &o.pictures, 0.1f));
-        hd_backward(&r);
-        hd_captured(&r, NULL);
-        assert_run_ok(&r);
-    }
-    hd_step found;
-    b->download(b, &found, r.block, sizeof found);
-    o.loss = found.loss;
-    o.grad = malloc(p->trainable * sizeof *o.grad);
-    b->download(b, o.grad, p->grad, p->trainable * sizeof *o.grad);
-    assert_string_equal(b->error, "");
-    hd_run_release(&r);
-    return o;
+    hd_bench_pictures *p = calloc(1, sizeof *p);
+    const hd_classifier_opt opt = opt_of(&variants[kind]);
+    if (hd_bench_pictures_make(p, b, &opt, ITEMS, &err)) fail_msg("%s", err.text);
+    *params = p->model->params;
+    return p;
 }
 
-static void outcome_release(outcome *o)
+static void discard(void *model)
 {
-    free(o->grad);
-    hd_bench_pictures_release(&o->pictures);
-    hd_backend_free(o->backend);
+    hd_bench_pictures_release(model);
+    free(model);
 }
 
-static void near(const char *what, const outcome *a, const outcome *b)
+/* The pictures are there since the model is. */
+static uint64_t send(hd_run *r, void *model)
 {
-    const hd_params *p = b->pictures.model->params;
-    double whole = norm_of(a->grad, a->trainable);
-    for (size_t i = 0; i < p->count; i++) {
-        const hd_param *one = p->list[i];
-        if (one->alias || !one->trainable || !one->grad.data) continue;
-        size_t at = (size_t)((const hd_real *)one->grad.data - p->grad), n = hd_count_of(&one->grad);
-        double off = distance_between(a->grad + at, b->grad + at, n), own = norm_of(a->grad + at, n);
-        if (!(off <= TOLERANCE * own + FLOOR * whole))
-            fail_msg("%s: %s: off by %.3g of %.3g", what, one->name ? one->name : "hidden", off, own);
-    }
+    (void)r, (void)model;
+    return 1;
 }
+
+static hd_tensor *loss(hd_run *r, void *model)
+{
+    return hd_bench_pictures_loss(r, model, 0.1f);
+}
+
+static const steps_model vit = {.kinds = COUNT_OF(variants),
+                                .name = name_of,
+                                .make = make,
+                                .free = discard,
+                                .send = send,
+                                .loss = loss,
+                                .cosine = 0.99,
+                                .each = true};
 
 static void a_step_has_the_loss_and_gradients_of_the_cpu(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(variants); i++) {
-        const variant *v = &variants[i];
-        outcome a = outcome_of(backend_of("cpu", 2), v, 1);
-        for (const hd_precision *p = device_precisions(); *p; p++) {
-            bool f32 = *p == HD_PRECISION_F32;
-            outcome b = outcome_of(device_new(*p), v, 1);
-            double off = fabs(b.loss - a.loss) / a.loss, cosine = cosine_of(a.grad, b.grad, a.trainable);
-            print_message("%-36s %s: loss off by %.1e, cosine 1 - %.1e\n", v->name, f32 ? "f32 " : "bf16",
-                          off, 1 - cosine);
-            if (!(off <= (f32 ? TOLERANCE : TOLERANCE_BF16))) fail_msg("loss %.8g, not %.8g", b.loss, a.loss);
-            if (!(cosine > COSINE_BF16)) fail_msg("cosine %.4f", cosine);
-            if (f32) near(v->name, &a, &b);
-            outcome_release(&b);
-        }
-        outcome_release(&a);
-    }
+    steps_agree(&vit);
 }
 
-/* The third time a shape comes it is replayed. Gradients of three steps are thrice those of one but for
-   rounding; the loss is the same. */
 static void captured_steps_are_the_same(void **state)
 {
     (void)state;
-    for (const hd_precision *p = device_precisions(); *p; p++)
-        for (size_t i = 0; i < COUNT_OF(variants); i++) {
-            outcome a = outcome_of(device_new(*p), &variants[i], 1);
-            hd_backend *counted = device_new(*p);
-            device_count_replays(counted);
-            outcome b = outcome_of(counted, &variants[i], 4);
-            if (counted->capture) assert_int_equal(device_replays(), 2);
-            assert_true(a.loss == b.loss);
-            for (size_t k = 0; k < a.trainable; k++) a.grad[k] *= 4;
-            assert_true(distance_between(a.grad, b.grad, a.trainable) <= 1e-5 * norm_of(a.grad, a.trainable));
-            outcome_release(&a), outcome_release(&b);
-        }
+    steps_replay(&vit);
 }
 
 int main(void)

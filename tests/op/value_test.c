@@ -1,31 +1,11 @@
 /* What each op's header says, on small numbers by loops in double. Gradients are checked elsewhere against
    these same forward passes, so a mistake shared by both directions shows only here. */
-#include "check.h"
-
-static hd_backend *backend;
-static hd_run run;
-
-static int begin(void **state)
-{
-    (void)state;
-    backend = backend_of("cpu", 2);
-    run = run_on(backend);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    hd_run_release(&run);
-    hd_backend_free(backend);
-    return 0;
-}
+#include "one_run.h"
 
 static int each(void **state)
 {
     (void)state;
-    hd_run_begin(&run, HD_INFERENCE);
-    poison_step(&run, 1 << 18);
+    begin_step(HD_INFERENCE);
     return 0;
 }
 

@@ -1,25 +1,8 @@
-/* Attention of small recognizers over sound: every kind of encoder, times and their names, rows that add up. */
+/* Attention of small recognizers over sound: every kind of encoder, times and their names, rows that add up.
+ */
 #include "model/sound_toy.h"
+#include "one_run.h"
 #include "show/attention.h"
-
-static hd_backend *backend;
-static hd_run run;
-
-static int begin(void **state)
-{
-    (void)state;
-    backend = backend_of("cpu", 2);
-    run = run_on(backend);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    hd_run_release(&run);
-    hd_backend_free(backend);
-    return 0;
-}
 
 static const int32_t target[] = {3, 7, 5, ST_END};
 
@@ -39,7 +22,8 @@ static void every_letter_attends_to_times(void **state)
                                 .targets = COUNT_OF(target),
                                 .translation = {"xyz", 3}};
         hd_attention_maps a;
-        if (hd_attention_collect(&a, &run, &model, &ask, &err)) fail_msg("%s: %s", st_kinds[k].name, err.text);
+        if (hd_attention_collect(&a, &run, &model, &ask, &err))
+            fail_msg("%s: %s", st_kinds[k].name, err.text);
         const hd_attention_part *p = &a.part[HD_ATTENTION_CROSS];
         assert_int_equal(a.targets, COUNT_OF(target));
         assert_true(a.sources == p->cols && a.scene.width == p->cols && a.scene.height == 1);
@@ -66,11 +50,8 @@ static void sound_and_text_are_not_mixed_up(void **state)
     hd_err err = {0};
     hd_encdec *m = st_model(backend, 3, 8, 1);
     hd_model model = {&hd_model_encdec, &m->params, m};
-    hd_attention_ask ask = {.source = target,
-                            .sources = 4,
-                            .start = ST_START,
-                            .target = target,
-                            .targets = COUNT_OF(target)};
+    hd_attention_ask ask = {
+        .source = target, .sources = 4, .start = ST_START, .target = target, .targets = COUNT_OF(target)};
     hd_attention_maps a;
     assert_int_equal(hd_attention_collect(&a, &run, &model, &ask, &err), HD_EARG);
     assert_string_equal(err.text, "attention: the model reads nothing but sound");
