@@ -5,6 +5,7 @@
    place and never truncated. */
 #include "base/file/file.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -95,6 +96,19 @@ hd_status hd_file_read(uint8_t **out, size_t *size, const char *path, size_t mos
     else
         *out = bytes;
     return s;
+}
+
+void hd_file_begins(char to[HD_FILE_BEGINS], const uint8_t *bytes, size_t size)
+{
+    size_t shown = 0;
+    while (shown < size && shown < 16 && (isgraph(bytes[shown]) || bytes[shown] == ' ')) shown++;
+    if (!size)
+        snprintf(to, HD_FILE_BEGINS, "it is empty");
+    else if (shown >= 4 || shown == size)
+        snprintf(to, HD_FILE_BEGINS, "it begins with \"%.*s\"", (int)shown, (const char *)bytes);
+    else
+        snprintf(to, HD_FILE_BEGINS, "it begins with the bytes %02x %02x", (unsigned)bytes[0],
+                 size > 1 ? (unsigned)bytes[1] : 0u);
 }
 
 void hd_map_forget(const hd_map *m, const void *from, size_t bytes)

@@ -23,6 +23,10 @@ void hd_map_forget(const hd_map *m, const void *from, size_t bytes);
    an error of who parses it. */
 hd_status hd_file_read(uint8_t **out, size_t *size, const char *path, size_t most, hd_err *err);
 
+enum { HD_FILE_BEGINS = 48 };
+/* Says how a file begins that is not what it should be, for a message: "it is empty". */
+void hd_file_begins(char to[HD_FILE_BEGINS], const uint8_t *bytes, size_t size);
+
 /* A file being saved under a temporary name beside its target. Nothing is visible at `path` until
    hd_save_commit, which syncs the file, renames it and syncs the folder. Leftovers of killed saves of the
    same file are removed first. */

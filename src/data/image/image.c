@@ -1,7 +1,6 @@
 /* Pictures in memory, and which format a file has. */
 #include "data/image/image.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,20 +66,6 @@ static const format *format_of(const uint8_t *bytes, size_t size)
     return NULL;
 }
 
-/* What a file that is no picture looks like, for the message. */
-static void describe(char to[48], const uint8_t *bytes, size_t size)
-{
-    size_t shown = 0;
-    while (shown < size && shown < 16 && (isgraph(bytes[shown]) || bytes[shown] == ' ')) shown++;
-    if (!size)
-        snprintf(to, 48, "it is empty");
-    else if (shown >= 4 || shown == size)
-        snprintf(to, 48, "it begins with \"%.*s\"", (int)shown, (const char *)bytes);
-    else
-        snprintf(to, 48, "it begins with the bytes %02x %02x", (unsigned)bytes[0],
-                 size > 1 ? (unsigned)bytes[1] : 0u);
-}
-
 /* Of a picture that was decoded whole. */
 static hd_status cut(hd_image *im, const hd_image_ask *ask, hd_err *err)
 {
@@ -94,11 +79,11 @@ static hd_status cut(hd_image *im, const hd_image_ask *ask, hd_err *err)
 
 static hd_status decode(hd_image *out, const hd_codec_job *job, hd_err *err)
 {
-    char what[48];
+    char what[HD_FILE_BEGINS];
     *out = (hd_image){0};
     const format *f = format_of(job->bytes, job->size);
     if (!f) {
-        describe(what, job->bytes, job->size);
+        hd_file_begins(what, job->bytes, job->size);
         return hd_err_set(err, HD_EFORMAT, "%s: no picture in PNG or JPEG: %s", job->name, what);
     }
     if (!f->decode)

@@ -1,7 +1,6 @@
 /* Sounds in memory and in files, and which format a file has. */
 #include "data/sound/sound.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,20 +72,6 @@ static const format *format_of(const uint8_t *bytes, size_t size)
     return NULL;
 }
 
-/* What a file that is no sound looks like, for the message. */
-static void describe(char to[48], const uint8_t *bytes, size_t size)
-{
-    size_t shown = 0;
-    while (shown < size && shown < 16 && (isgraph(bytes[shown]) || bytes[shown] == ' ')) shown++;
-    if (!size)
-        snprintf(to, 48, "it is empty");
-    else if (shown >= 4 || shown == size)
-        snprintf(to, 48, "it begins with \"%.*s\"", (int)shown, (const char *)bytes);
-    else
-        snprintf(to, 48, "it begins with the bytes %02x %02x", (unsigned)bytes[0],
-                 size > 1 ? (unsigned)bytes[1] : 0u);
-}
-
 /* -- files -- */
 
 static hd_status check_header(const hd_sound_file *f, hd_err *err)
@@ -107,9 +92,9 @@ static hd_status check_header(const hd_sound_file *f, hd_err *err)
 static hd_status open_bytes(hd_sound_file *f, int rate, hd_err *err)
 {
     const format *of = format_of(f->bytes, f->size);
-    char what[48];
+    char what[HD_FILE_BEGINS];
     if (!of) {
-        describe(what, f->bytes, f->size);
+        hd_file_begins(what, f->bytes, f->size);
         return hd_err_set(err, HD_EFORMAT, "%s: no sound in WAV, FLAC, OGG or MP3: %s", f->name, what);
     }
     if (!of->open)
