@@ -35,6 +35,12 @@ static const hd_example examples[] = {
     {"heed train --task classify --from bert --train train.tsv --valid dev.tsv --out model",
      "fine-tune a BERT on labeled texts or pairs of texts"},
     {"heed train --task tag --encoder bi-lstm --train tokens.tsv --out model", "a label for every token"},
+    {"heed train --task caption --train captions.txt --images photos --out model", "captions of pictures"},
+    {"heed train --task detect --train boxes.csv --images photos --out model", "the objects in pictures"},
+    {"heed train --task transcribe --preset las --train list.tsv --out model",
+     "a speech recognizer, from a list of sounds and what is said in them"},
+    {"heed train --task write --train hand --out model", "handwriting, from what heed strokes makes"},
+    {"heed train --task lm --model music --train chorales.json --out model", "music, also from MIDI files"},
     {"mpirun -n 2 heed train --preset base --train a.en a.de --out model", "two processes share every batch"},
     {NULL, NULL},
 };
@@ -201,13 +207,18 @@ const hd_usage hd_verb_train = {
         "the options of the run, as --config reads them.\n"
         "translate: learns a vocabulary from parallel sentences, then a Transformer or, by --preset or "
         "--encoder and --decoder, a recurrent encoder-decoder.\n"
-        "lm: predicts the next token of a text; --model selects the kind. An ngram counts in one pass.\n"
+        "lm: predicts the next token of a text; --model selects the kind. An ngram counts in one pass; music "
+        "learns from chorales or MIDI files.\n"
         "mlm: predicts masked tokens from both sides, as BERT does: 15 % of the tokens of every window.\n"
         "classify, regress, tag and other tasks with labels: predict them for each text or each token, and "
         "classify for each picture. Duplicate texts are dropped. Without --valid a tenth (of pictures a "
         "twentieth) is held out for validation and kept in train/held-out.tsv.\n"
-        "--from starts from an existing model: translate, lm and mlm continue training it on other data (3 "
-        "epochs at a low learning rate unless options say otherwise); tasks with labels fine-tune it.\n"
+        "caption and detect: describe pictures, or find the objects in them.\n"
+        "transcribe: writes down what is said in sounds; --preset las, speech-tiny or speech-ctc.\n"
+        "write and read: write text by hand, as strokes of a pen, and read such strokes.\n"
+        "--from starts from an existing model: translate, lm, mlm, caption, detect and transcribe continue "
+        "training it on other data (3 epochs at a low learning rate unless options say otherwise); tasks "
+        "with labels fine-tune it.\n"
         "Ctrl-C or SIGTERM saves and exits with status 130 or 143; --resume --out FOLDER continues bit for "
         "bit. Before the first update there is nothing to save. One process at a time trains in a folder.",
     .options = hd_train_table,
