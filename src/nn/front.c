@@ -81,5 +81,6 @@ hd_rows hd_front_rows(hd_run *r, const hd_front *f, const hd_items *in)
 
 hd_status hd_front_fill(const hd_front *f, hd_params *p, hd_err *err)
 {
-    return f->type && f->type->fill ? f->type->fill(f, p, err) : HD_OK;
+    if (p->backend->dry || !f->type || !f->type->fill) return HD_OK;
+    return f->type->fill(f, p, err);
 }

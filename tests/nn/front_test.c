@@ -70,11 +70,35 @@ static void one_hot_tokens_have_a_single_one(void **state)
     hd_backend_free(backend);
 }
 
+/* What a model is can be told without computing its tables, however large config.json says they are. */
+static void tables_of_a_described_model_are_not_filled(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_backend *backend = backend_of("null", 1);
+    hd_params p;
+    hd_params_init(&p, backend);
+    hd_front f = hd_tokens_make(&p, &(hd_tokens_opt){.vocab = VOCAB,
+                                                     .width = 1 << 12,
+                                                     .positions = 1 << 14,
+                                                     .position = HD_POSITIONS_SINUSOID,
+                                                     .init = {HD_INIT_NORMAL, 1, 0},
+                                                     .table_name = "words"});
+    assert_int_equal(hd_params_ready(&p, false, &err), HD_OK);
+    hd_mem_limit(hd_mem_now().used + (1 << 20));
+    hd_status s = hd_front_fill(&f, &p, &err);
+    hd_mem_limit(0);
+    assert_int_equal(s, HD_OK);
+    hd_params_release(&p);
+    hd_backend_free(backend);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(learned_positions_begin_behind_their_offset),
         cmocka_unit_test(one_hot_tokens_have_a_single_one),
+        cmocka_unit_test(tables_of_a_described_model_are_not_filled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
