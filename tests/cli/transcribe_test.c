@@ -193,6 +193,8 @@ static void what_is_wrong_is_said(void **state)
     assert_fails(TRAIN CELLS "--epochs 1 --select-by bleu --out bad", 2, "use wer or loss");
     assert_fails(TRAIN CELLS "--epochs 1 --max-length 24 --out bad", 2, "--max-positions 24");
     assert_fails(TRAIN CELLS "--epochs 1 --batch-frames 99 --out bad", 2, "--batch-frames 99");
+    assert_fails(TRAIN CELLS "--epochs 1 --sample-rate 999 --out bad", 2, "--sample-rate 999|at least 1000");
+    assert_fails(TRAIN CELLS "--epochs 1 --sample-rate 200000 --out bad", 2, "--sample-rate 200000|4096");
     assert_fails(TRAIN CELLS "--epochs 1 --max-frames 9 --out bad", 1, "sounds/|--max-frames 9");
     assert_fails(TRAIN CELLS "--epochs 1 --max-length 1 --out bad", 1, "sounds/|--max-length 1");
     assert_fails(TRAIN CELLS "--epochs 1 --ctc-weight 1 --out bad", 2, "--decoder none");

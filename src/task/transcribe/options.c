@@ -113,6 +113,15 @@ hd_spec_augment hd_transcribe_augment(const hd_train_options *o)
                              .share = o->frame_mask_share};
 }
 
+/* Not every rate that a file may have suits frames of 25 ms. */
+static hd_status check_rate(const hd_train_options *o, hd_err *err)
+{
+    const hd_features_opt f = hd_features_usual((hd_features_kind)o->features, o->sample_rate);
+    hd_err why = {0};
+    if (!o->sample_rate || !hd_features_check(&f, &why)) return HD_OK;
+    return hd_err_set(err, HD_EARG, "--sample-rate %d: %s", o->sample_rate, why.text);
+}
+
 hd_status hd_transcribe_check(const hd_train_options *o, hd_err *err)
 {
     hd_encdec_opt model;
@@ -128,7 +137,8 @@ hd_status hd_transcribe_check(const hd_train_options *o, hd_err *err)
     if (o->batch_frames < o->max_frames)
         return hd_err_set(err, HD_EARG, "--batch-frames %d is less than a sound of --max-frames %d",
                           o->batch_frames, o->max_frames);
-    s = hd_spec_augment_check(&augment, err);
+    s = check_rate(o, err);
+    if (!s) s = hd_spec_augment_check(&augment, err);
     if (!s) s = hd_train_check_end(o, err);
     if (!s) s = hd_transcribe_model(&model, &feeding, o, err);
     if (s || o->from) return s; /* what another model is, it says itself */
