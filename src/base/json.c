@@ -74,17 +74,23 @@ json_t *hd_json_load_config(hd_arena *arena, const char *text, size_t length, js
     return load(arena, text, length, JSON_DECODE_INT_AS_REAL, e);
 }
 
+hd_status hd_json_parse(json_t **out, hd_arena *arena, const void *text, size_t size, const char *path,
+                        hd_err *err)
+{
+    json_error_t e;
+    *out = hd_json_load_config(arena, text, size, &e);
+    if (*out) return HD_OK;
+    return hd_json_missed() ? hd_err_nomem(err, hd_json_missed())
+                            : hd_err_set(err, HD_EFORMAT, "%s:%d: %s", path, e.line, e.text);
+}
+
 hd_status hd_json_read(json_t **out, hd_arena *arena, const char *path, size_t most, hd_err *err)
 {
     hd_map map = {0};
-    json_error_t e;
     hd_status s = hd_map_open(&map, path, err);
     if (!s && map.size > most)
         s = hd_err_set(err, HD_EFORMAT, "%s: too large: more than %zu bytes", path, most);
-    if (!s) *out = hd_json_load_config(arena, (const char *)map.data, map.size, &e);
-    if (!s && !*out)
-        s = hd_json_missed() ? hd_err_nomem(err, hd_json_missed())
-                             : hd_err_set(err, HD_EFORMAT, "%s:%d: %s", path, e.line, e.text);
+    if (!s) s = hd_json_parse(out, arena, map.data, map.size, path, err);
     hd_map_close(&map);
     return s;
 }

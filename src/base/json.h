@@ -18,6 +18,9 @@ json_t *hd_json_load_config(hd_arena *arena, const char *text, size_t length, js
 
 /* The same for a file of at most `most` bytes. The message names file and line. */
 hd_status hd_json_read(json_t **out, hd_arena *arena, const char *path, size_t most, hd_err *err);
+/* The same for the text of a file that was read already. */
+hd_status hd_json_parse(json_t **out, hd_arena *arena, const void *text, size_t size, const char *path,
+                        hd_err *err);
 
 /* To build a tree, call hd_json_begin, then any number of these, which take ownership of the value and
    accept NULL, then check hd_json_missed once. Text that is not UTF-8 gets U+FFFD for each invalid byte. */

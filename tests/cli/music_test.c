@@ -119,6 +119,20 @@ static void figures_are_those_of_a_count(void **state)
     hd_arena_release(&arena);
 }
 
+static void compressed_files_are_read(void **state)
+{
+    (void)state;
+    must_run("gzip -c c.json > c.json.gz && gzip -c midi/2.mid > 2.mid.gz && head -c 90 c.json.gz > cut.gz");
+    assert_prints("for f in c.json c.json.gz; do $HEED perplexity model $f --part valid; done | sed s/.gz// "
+                  "| sort -u | "
+                  "grep -c 'nats'",
+                  0, "1\n");
+    must_run(TRAIN SMALL "--train c.json.gz --steps 2 --out packed");
+    must_run("$HEED generate model --prompts 2.mid.gz --harmonise --out a.mid && $HEED generate model "
+             "--prompts midi/2.mid --harmonise --out b.mid && cmp a.mid b.mid");
+    assert_fails("$HEED perplexity model cut.gz", 1, "cut.gz: the gzip data is cut short");
+}
+
 static void pieces_are_midi_files(void **state)
 {
     (void)state;
@@ -257,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_of_a_count),
+        cmocka_unit_test(compressed_files_are_read),
         cmocka_unit_test(pieces_are_midi_files),
         cmocka_unit_test(primed_pieces_begin_as_the_file),
         cmocka_unit_test(a_harmonised_melody_stays),

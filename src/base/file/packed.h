@@ -45,6 +45,11 @@ HD_PACKED_LIST(HD_PACKED_DECLARE)
 hd_status hd_packed_find(const hd_packed_type **type, const uint8_t *data, size_t size, const char *file,
                          hd_err *err);
 
+/* The bytes of a regular file, unpacked where it is compressed, in memory of the caller, who frees it; of a
+   longer one the first `most`, and *whole is false. Memory grows with what is unpacked. */
+hd_status hd_packed_read(uint8_t **out, size_t *size, bool *whole, const char *path, size_t most,
+                         hd_err *err);
+
 /* Bytes that zlib makes of these, as zlib.compress of Python: how much they repeat themselves. */
 hd_status hd_packed_size(size_t *out, const void *bytes, size_t count, hd_err *err);
 

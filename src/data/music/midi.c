@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file/file.h"
+#include "base/file/packed.h"
 #include "base/mem.h"
 
 enum {
@@ -301,7 +301,9 @@ hd_status hd_midi_read(hd_midi *out, const char *path, hd_err *err)
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
-    hd_status s = hd_file_read(&bytes, &size, path, MOST_BYTES, err);
+    bool whole;
+    hd_status s = hd_packed_read(&bytes, &size, &whole, path, MOST_BYTES, err);
+    if (!s && !whole) s = hd_err_set(err, HD_ELIMIT, "%s: too large: more than %d bytes", path, MOST_BYTES);
     if (!s) s = hd_midi_parse(out, bytes, size, path, err);
     hd_mem_free(bytes);
     return s;

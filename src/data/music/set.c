@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file/file.h"
+#include "base/file/packed.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "data/music/chorale.h"
 #include "data/music/performance.h"
 
-enum { MOST_JSON = 1 << 28 };
+enum { MOST_JSON = 1 << 28, BEGINNING = 4096 /* bytes that tell what a file is */ };
 
 void hd_music_set_release(hd_music_set *set)
 {
@@ -71,12 +71,25 @@ static hd_status add_list(hd_music_set *set, const json_t *list, const char *pat
     return s;
 }
 
+/* The tree lies in the arena. */
+static hd_status read_json(json_t **out, hd_arena *arena, const char *path, hd_err *err)
+{
+    uint8_t *text = NULL;
+    size_t size = 0;
+    bool whole = false;
+    hd_arena_init(arena, hd_allocator_host, 0);
+    hd_status s = hd_packed_read(&text, &size, &whole, path, MOST_JSON, err);
+    if (!s && !whole) s = hd_err_set(err, HD_EFORMAT, "%s: too large: more than %d bytes", path, MOST_JSON);
+    if (!s) s = hd_json_parse(out, arena, text, size, path, err);
+    hd_mem_free(text);
+    return s;
+}
+
 static hd_status add_json(hd_music_set *set, const char *path, const char *part, hd_err *err)
 {
     hd_arena arena;
     json_t *root = NULL;
-    hd_arena_init(&arena, hd_allocator_host, 0);
-    hd_status s = hd_json_read(&root, &arena, path, MOST_JSON, err);
+    hd_status s = read_json(&root, &arena, path, err);
     if (!s && set->kind != HD_MUSIC_CHORALE)
         s = hd_err_set(err, HD_EARG, "%s: JSON holds chorales, not %ss", path, hd_music_names[set->kind]);
     if (!s && json_is_object(root) && !part)
@@ -94,8 +107,7 @@ hd_status hd_music_has_part(bool *out, const char *path, const char *part, hd_er
 {
     hd_arena arena;
     json_t *root = NULL;
-    hd_arena_init(&arena, hd_allocator_host, 0);
-    hd_status s = hd_json_read(&root, &arena, path, MOST_JSON, err);
+    hd_status s = read_json(&root, &arena, path, err);
     *out = !s && json_array_size(json_object_get(root, part));
     hd_arena_release(&arena);
     return s;
@@ -119,14 +131,15 @@ static hd_status add_midi(hd_music_set *set, const char *path, hd_err *err)
 /* The first byte that is not a blank tells which it is. */
 hd_status hd_music_file_kind(hd_music *out, const char *path, hd_err *err)
 {
-    hd_map file = {0};
-    hd_status s = hd_map_open(&file, path, err);
+    uint8_t *text = NULL;
+    size_t size = 0, at = 0;
+    bool whole;
+    hd_status s = hd_packed_read(&text, &size, &whole, path, BEGINNING, err);
     if (s) return s;
-    size_t at = 0;
-    while (at < file.size && memchr(" \t\r\n", file.data[at], 4)) at++;
-    bool midi = file.size >= 4 && !memcmp(file.data, "MThd", 4);
-    bool json = at < file.size && (file.data[at] == '{' || file.data[at] == '[');
-    hd_map_close(&file);
+    while (at < size && memchr(" \t\r\n", text[at], 4)) at++;
+    bool midi = size >= 4 && !memcmp(text, "MThd", 4);
+    bool json = at < size && (text[at] == '{' || text[at] == '[');
+    hd_mem_free(text);
     *out = midi ? HD_MUSIC_PERFORMANCE : HD_MUSIC_CHORALE;
     return midi || json
                ? HD_OK
