@@ -286,15 +286,46 @@ size_t hd_stack_slots(const hd_stack *k, hd_slot_kind *kinds)
     return (size_t)n;
 }
 
+/* Many rows that nobody learns from: what a block leaves behind is moved to where its intermediates began,
+   and those are given back. */
+enum { MANY = 1 << 18 }; /* numbers */
+
+typedef struct keeper {
+    hd_tensor *x, *pending;
+    hd_arena_mark mark;
+    bool keeps;
+} keeper;
+
+static keeper keeper_of(hd_run *r, const hd_stream *s, const hd_slot *slot)
+{
+    keeper k = {.keeps = !r->taping && !r->probe && !slot && s->x.t && hd_count_of(s->x.t) >= MANY};
+    if (!k.keeps) return k;
+    k.x = hd_like(r, s->x.t);
+    k.pending = s->pre ? hd_like(r, s->x.t) : NULL;
+    k.mark = hd_arena_here(&r->step);
+    k.keeps = k.x && (k.pending || !s->pre);
+    return k;
+}
+
+static hd_tensor *keep(hd_run *r, hd_tensor *place, hd_tensor *t)
+{
+    if (t && t != place) HD_CALL(r, mix, .y = place, .x = t, .a = 1);
+    return t ? place : NULL;
+}
+
 static void run_stream(hd_run *r, const hd_stack *k, int first, int end, hd_stream *s, hd_rows memory,
                        hd_slot *slot)
 {
     s->pre = k->opt.pre_norm, s->dropout = k->opt.dropout;
+    const keeper kept = keeper_of(r, s, slot);
     for (int l = first; l < end; l++) {
         hd_probe_enter(r, "%d", l);
         s->drop_path = l ? k->opt.drop_path * (float)l / (float)(k->opt.layers - 1) : 0;
         run_block(r, k, &k->block[l], s, memory, slot ? slot + layer_slots(k) * l : NULL);
         hd_probe_leave(r);
+        if (!kept.keeps) continue;
+        s->x.t = keep(r, kept.x, s->x.t), s->pending = keep(r, kept.pending, s->pending);
+        hd_arena_rewind(&r->step, kept.mark);
     }
 }
 

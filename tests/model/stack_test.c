@@ -1,10 +1,10 @@
 /* Stochastic depth in a stack: the first layer is always there, and a last layer that is dropped leaves the
-   stream as it was, in blocks of every kind. */
+   stream as it was, in blocks of every kind. Many rows go through with the memory of one block. */
 #include "check.h"
 
 #include "model/stack.h"
 
-enum { WIDTH = 12, ITEMS = 3, ROWS = 9 };
+enum { WIDTH = 12, ITEMS = 3, ROWS = 9, MANY_ITEMS = 1100, MANY_ROWS = 20 };
 
 typedef struct world {
     hd_backend *b;
@@ -73,8 +73,49 @@ static void a_dropped_layer_leaves_the_stream_as_it_was(void **state)
     }
 }
 
+static void take_nothing(void *context, hd_run *r, const hd_offer *offer)
+{
+    (void)context, (void)r, (void)offer;
+}
+
+/* With a probe everything is kept until the step ends. */
+static hd_real *run_many(world *w, bool probed, size_t *peak)
+{
+    static const hd_probe probe = {.take = take_nothing};
+    static int32_t len[MANY_ITEMS];
+    for (size_t i = 0; i < MANY_ITEMS; i++) len[i] = MANY_ROWS;
+    w->r.probe = NULL;
+    hd_run_begin(&w->r, HD_INFERENCE);
+    hd_rows x = {random_rows(&w->r, (size_t)MANY_ITEMS * MANY_ROWS, WIDTH, 1, 3),
+                 hd_seg_of(&w->r, len, MANY_ITEMS, NULL)};
+    w->r.probe = probed ? &probe : NULL;
+    w->r.step.peak = 0;
+    hd_real *y = host_copy(&w->r, hd_stack_of(&w->r, &w->stack, x, (hd_rows){0}, NULL).t);
+    *peak = w->r.step.peak;
+    w->r.probe = NULL;
+    return y;
+}
+
+static void many_rows_take_the_memory_of_one_block(void **state)
+{
+    (void)state;
+    for (int pre = 0; pre < 2; pre++) {
+        world w;
+        size_t least, all, bytes = (size_t)MANY_ITEMS * MANY_ROWS * WIDTH * sizeof(hd_real);
+        open_stack(&w, pre, false, 0);
+        hd_real *x = run_many(&w, false, &least), *y = run_many(&w, true, &all);
+        assert_memory_equal(x, y, bytes);
+        assert_true(least < all - 2 * bytes);
+        free(x), free(y);
+        close_stack(&w);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_dropped_layer_leaves_the_stream_as_it_was)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_dropped_layer_leaves_the_stream_as_it_was),
+        cmocka_unit_test(many_rows_take_the_memory_of_one_block),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,10 +50,10 @@ static bool find_b(job *j, const hd_gemm_args *g)
     const void *prepared = g->b_transposed && j->cpu->base.weights != HD_BF16 ? g->b->prepared : NULL;
     if (j->p.b_small) return true;
     j->b = g->b->data, j->b_stride = g->b->stride, j->b_transposed = g->b_transposed;
-    if (g->b_transposed && !g->a_transposed && KERNEL(as_it_lies)(j->p.m, prepared)) {
-        j->p.b = j->b, j->p.b_stride = j->b_stride;
-    } else if (prepared) {
+    if (prepared) { /* also for few rows: strips are read one after the other, as memory likes it best */
         j->p.b = prepared;
+    } else if (g->b_transposed && !g->a_transposed && KERNEL(as_it_lies)(j->p.m)) {
+        j->p.b = j->b, j->p.b_stride = j->b_stride;
     } else {
         j->p.b = (hd_real *)hd_cpu_shared(j->cpu, KERNEL(packed_size)(j->p.n, j->p.k) * sizeof(hd_real));
         if (!j->p.b) return false;

@@ -40,9 +40,9 @@ size_t KERNEL(panel_size)(void)
     return A_BLOCK + STRIP * K_BLOCK;
 }
 
-bool KERNEL(as_it_lies)(size_t m, bool packed)
+bool KERNEL(as_it_lies)(size_t m)
 {
-    return m <= (packed ? TURNED_ROWS : FEW_TILES * TILE_ROWS);
+    return m <= FEW_TILES * TILE_ROWS;
 }
 
 /* to[k][across] = the transpose of from[count rows][k]; columns from count to `across` become zeros. */
@@ -147,7 +147,8 @@ INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, 
         TILE_CASE(3)
         TILE_CASE(4)
         TILE_CASE(5)
-        TILE_CASE(6) TILE_CASE(7) TILE_CASE(8)
+        TILE_CASE(6)
+        TILE_CASE(7) TILE_CASE(8)
 #if HD_VECTOR_BYTES == 64
             TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12)
 #endif

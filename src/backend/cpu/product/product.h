@@ -31,8 +31,8 @@ size_t KERNEL(tile_rows)(void);                 /* rows that go through together
 size_t KERNEL(packed_size)(size_t n, size_t k); /* numbers in packed b */
 size_t KERNEL(panel_size)(void);                /* numbers of scratch for one thread's product */
 
-/* Whether m rows of a should meet a b [N,K] as it lies, where it is there packed as well or is not. */
-bool KERNEL(as_it_lies)(size_t m, bool packed);
+/* Whether m rows of a should meet a b [N,K] as it lies, rather than be packed for them. */
+bool KERNEL(as_it_lies)(size_t m);
 
 /* Packs columns [from, to) (from a multiple of the strip) of b [K,N], or of its transpose when b is stored
  * [N,K]. */
