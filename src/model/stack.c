@@ -298,7 +298,7 @@ typedef struct keeper {
 
 static keeper keeper_of(hd_run *r, const hd_stream *s, const hd_slot *slot)
 {
-    keeper k = {.keeps = !r->taping && !r->probe && !slot && s->x.t && hd_count_of(s->x.t) >= MANY};
+    keeper k = {.keeps = !r->taping && !hd_probe_here(r) && !slot && s->x.t && hd_count_of(s->x.t) >= MANY};
     if (!k.keeps) return k;
     k.x = hd_like(r, s->x.t);
     k.pending = s->pre ? hd_like(r, s->x.t) : NULL;

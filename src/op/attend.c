@@ -144,7 +144,7 @@ static shown make_shown(hd_run *r, const hd_seg *q, const hd_seg *k, size_t head
 {
     shown s = {0};
     size_t total = 0;
-    if (!r->probe || r->again) return s;
+    if (!hd_probe_here(r) || r->again) return s;
     s.begin = ragged_begin(r, q, k, &total);
     s.raw = hd_new_reals(r, total, heads), s.scaled = hd_new_reals(r, total, heads);
     s.masked = hd_new_reals(r, total, heads), s.weights = hd_new_reals(r, total, heads);

@@ -24,6 +24,13 @@ void hd_probe_leave(hd_run *r)
     *(dot ? dot : r->scope) = 0;
 }
 
+bool hd_probe_here(const hd_run *r)
+{
+    if (!r->probe) return false;
+    const char *within = r->probe->within;
+    return !within || !strncmp(r->scope, within, strlen(within));
+}
+
 static void full_name(hd_run *r, const char *name, char *buf, size_t size)
 {
     snprintf(buf, size, "%s%s%s", r->scope, *r->scope ? "." : "", name);
@@ -45,7 +52,7 @@ static void offer_gradient(hd_run *r, const hd_node *n)
 
 hd_tensor *hd_probe_offer(hd_run *r, const char *name, hd_tensor *t, const hd_seg *seg)
 {
-    if (!r->probe || !t || r->err.status) return t;
+    if (!hd_probe_here(r) || !t || r->err.status) return t;
     named o = {.probe = r->probe, .seg = seg};
     full_name(r, name, o.name, sizeof o.name);
     if (!r->again) r->probe->take(r->probe->context, r, &(hd_offer){.name = o.name, .t = t, .seg = seg});
@@ -61,7 +68,7 @@ void hd_probe_offer_scores(hd_run *r, const char *name, const hd_tensor *t, cons
                            const hd_seg *keys)
 {
     char full[256];
-    if (!r->probe || !t || r->again || r->err.status) return;
+    if (!hd_probe_here(r) || !t || r->again || r->err.status) return;
     full_name(r, name, full, sizeof full);
     r->probe->take(r->probe->context, r, &(hd_offer){.name = full, .t = t, .seg = seg, .keys = keys});
 }

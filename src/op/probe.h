@@ -17,8 +17,12 @@ typedef struct hd_offer {
 struct hd_probe {
     void (*take)(void *context, hd_run *r, const hd_offer *offer);
     void *context;
-    bool gradients; /* also offer gradients of intermediates */
+    bool gradients;     /* also offer gradients of intermediates */
+    const char *within; /* only scopes that begin so; NULL: all */
 };
+
+/* Whether a probe takes what the layers do that run now. */
+bool hd_probe_here(const hd_run *r);
 
 void hd_probe_enter(hd_run *r, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* appends ".name" to the scope */

@@ -83,6 +83,16 @@ static void mean_of_heads(float *to, const hd_attention_part *p, size_t layer)
     }
 }
 
+static void mean_of_aligned(float *to, const hd_attention_part *p, const hd_attention_maps *a)
+{
+    for (size_t i = 0; i < p->rows * p->cols; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < a->alignings; k++)
+            sum += (double)hd_attention_at(p, (size_t)a->aligned[k].layer, (size_t)a->aligned[k].head)[i];
+        to[i] = (float)(sum / (double)a->alignings);
+    }
+}
+
 /* to = (A + I) / 2 times from, both [n, n]. */
 static void follow(float *to, const float *a, const float *from, size_t n)
 {
@@ -134,6 +144,8 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
                           .layers = p->layers,
                           .head = (size_t)pick->head,
                           .heads = p->heads,
+                          .aligned =
+                              k == HD_ATTENTION_CROSS && !pick->layer && !pick->head ? a->alignings : 0,
                           .rows = p->rows,
                           .cols = p->cols,
                           .row = k == HD_ATTENTION_CROSS ? a->output : own,
@@ -142,7 +154,9 @@ hd_status hd_attention_map_of(hd_attention_map *out, const hd_attention_maps *a,
     size_t cells = p->rows * p->cols; /* hd_attention_part_make checked that it does not overflow */
     m.weight = hd_mem_array(cells, sizeof *m.weight);
     if (!m.weight) return hd_err_nomem(err, cells * sizeof *m.weight);
-    if (m.head)
+    if (m.aligned)
+        mean_of_aligned(m.weight, p, a);
+    else if (m.head)
         memcpy(m.weight, hd_attention_at(p, m.layer - 1, m.head - 1), cells * sizeof *m.weight);
     else
         mean_of_heads(m.weight, p, m.layer - 1);
@@ -162,10 +176,13 @@ const char *hd_attention_map_title(const hd_attention_map *m, char *buf, size_t 
     if (m->place.parts > 1)
         snprintf(place, sizeof place, "line %zu, part %zu of %zu: ", m->place.line, m->place.part,
                  m->place.parts);
-    int n = snprintf(buf, size, "%s%s, layer %zu of %zu, ", place, hd_attention_title(m->kind), m->layer,
-                     m->layers);
+    int n = snprintf(buf, size, "%s%s, ", place, hd_attention_title(m->kind));
+    if (n >= 0 && (size_t)n < size && !m->aligned)
+        n += snprintf(buf + n, size - (size_t)n, "layer %zu of %zu, ", m->layer, m->layers);
     size_t at = n < 0 || (size_t)n >= size ? size : (size_t)n;
-    if (m->head || m->heads == 1)
+    if (m->aligned)
+        snprintf(buf + at, size - at, "mean of %zu alignment heads", m->aligned);
+    else if (m->head || m->heads == 1)
         snprintf(buf + at, size - at, "head %zu of %zu", m->head ? m->head : 1, m->heads);
     else
         snprintf(buf + at, size - at, "mean of %zu heads", m->heads);

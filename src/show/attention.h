@@ -24,6 +24,7 @@ typedef struct hd_attention_scene {
     const char *name;           /* its file; NULL when not given */
     size_t lead, height, width; /* of the sources */
     double seconds;             /* of sound; 0: it is a picture */
+    double begin;               /* of sound: seconds of its file before it */
     const float *box; /* [targets, 4] x, y, width, height of what each found, as shares of the picture;
                          NULL: none */
 } hd_attention_scene;
@@ -38,8 +39,16 @@ typedef struct hd_attention_box {
 /* A sound, as its model reads it. */
 typedef struct hd_attention_sound {
     const struct hd_frames_host *frames; /* one item (nn/frames.h) */
-    double seconds;                      /* of its frames */
+    double seconds;                      /* of its frames that are shown */
+    double begin;                        /* seconds of its file before them */
+    size_t heard; /* frames that are shown, what follows is padding; 0: all. Rows over times then add up to
+                     less than 1 */
 } hd_attention_sound;
+
+/* A head of a layer, both from 0. */
+typedef struct hd_attention_head {
+    int32_t layer, head;
+} hd_attention_head;
 
 /* The line and the part of it, both from 1; {0}: none. */
 typedef struct hd_attention_place {
@@ -58,6 +67,8 @@ typedef struct hd_attention_maps {
     double score;                       /* as given */
     hd_attention_place place;           /* as given */
     hd_attention_scene scene;           /* what was read instead of tokens */
+    const hd_attention_head *aligned;   /* heads of cross-attention that say when a token was spoken, */
+    size_t alignings;                   /* whose mean is drawn where nothing is picked; 0: none */
     hd_attention_part part[HD_ATTENTION_KINDS];
 } hd_attention_maps;
 
@@ -85,6 +96,11 @@ typedef struct hd_attention_ask {
     size_t boxes; /* of a detector: what is shown, in this order; 0: all queries */
     /* Of a model that reads sound, in place of `source`: with its name */
     const hd_attention_sound *sound;
+    const int32_t *prompt; /* what the decoder reads before `start`; its rows and columns are not */
+    size_t prompts;        /* shown */
+    const hd_attention_head *aligned; /* as of hd_attention_maps */
+    size_t alignings;
+    unsigned kinds; /* bits 1 << hd_attention_kind: those to be collected; 0: all */
 } hd_attention_ask;
 
 /* One forward pass without cache in its own step (hd_run_begin), without the run's own probe. out needs no
@@ -127,7 +143,8 @@ static inline const float *hd_attention_at(const hd_attention_part *p, size_t la
 }
 
 /* A choice. All three count from 1; 0: not given. If one matrix is drawn, the defaults are cross-attention
-   (self-attention of a model without it), the last layer and the mean of the heads; in a list they are all.
+   (self-attention of a model without it), the last layer and the mean of the heads, or of those that align if
+   there are some and neither layer nor head is given; in a list they are all.
  */
 typedef struct hd_attention_pick {
     int kind; /* 1 + hd_attention_kind */
@@ -149,6 +166,7 @@ typedef struct hd_attention_map {
     hd_attention_place place;
     size_t layer, layers; /* counts from 1 */
     size_t head, heads;   /* the same; 0: the mean */
+    size_t aligned;       /* heads of any layers that it is the mean of; 0: layer and head say it */
     size_t rows, cols;
     const hd_shown_token *row, *col; /* decoder: the input tokens; cross: the output tokens, and the source */
     bool unknown;                    /* some of them are unknown words */

@@ -51,13 +51,19 @@ static hd_status set_names(hd_attention_maps *a, const hd_model *m, const hd_att
 
 /* -- collecting -- */
 
+static bool wants(const hd_attention_ask *q, int kind)
+{
+    return !q->kinds || q->kinds & 1u << kind;
+}
+
 typedef struct collection {
     hd_attention_maps *into;
     const hd_attention_ask *ask;
     hd_attention_layers has[HD_ATTENTION_KINDS];
-    int kind;          /* of the last offer */
-    size_t layer, row; /* the layer of the last offer, and the row after it */
-    size_t rows;       /* taken of all layers */
+    int kind;                           /* of the last offer */
+    size_t layer, row;                  /* the layer of the last offer, and the row after it */
+    size_t rows;                        /* taken of all layers */
+    size_t offered[HD_ATTENTION_KINDS]; /* columns, those that are not shown among them */
 } collection;
 
 /* Whether an offer is a layer's weights, and which: "dec.0.cross.softmax", "dec.stage1.0.self.softmax",
@@ -76,21 +82,42 @@ static bool is_weights(const char *name, int k, const hd_attention_layers *s, si
     return false;
 }
 
+/* Of those that are offered; what stands for padding is left out. */
+static size_t shown_times(const collection *c, int k)
+{
+    const hd_attention_sound *s = c->ask->sound;
+    if (!s || !s->heard || k == HD_ATTENTION_DECODER) return c->offered[k];
+    size_t all = (size_t)s->frames->frames[0], heard = s->heard < all ? s->heard : all;
+    return (c->offered[k] * heard + all - 1) / all;
+}
+
 /* Over a picture and over sound the sizes are those of the first offer. */
 static bool size_part(collection *c, hd_run *r, const hd_offer *offer, int k)
 {
     hd_attention_part *p = &c->into->part[k];
     const int32_t *rows = hd_seg_lens(r, offer->seg), *cols = hd_seg_lens(r, offer->keys);
     if (p->weight || !rows || !cols) return p->weight;
-    p->cols = (size_t)cols[0];
+    c->offered[k] = (size_t)cols[0];
+    p->cols = k == HD_ATTENTION_DECODER && c->ask->prompts ? c->ask->targets : shown_times(c, k);
     p->rows = k == HD_ATTENTION_ENCODER ? p->cols : c->ask->targets ? c->ask->targets : (size_t)rows[0];
     p->masked = k == HD_ATTENTION_DECODER && c->ask->targets;
-    if (c->ask->sound && k == HD_ATTENTION_CROSS && !hd_attention_scene_times(c->into, r, p->cols))
-        return false;
+    bool decides =
+        k == HD_ATTENTION_CROSS || (k == HD_ATTENTION_ENCODER && !wants(c->ask, HD_ATTENTION_CROSS));
+    if (c->ask->sound && decides && !hd_attention_scene_times(c->into, r, p->cols)) return false;
     if (c->ask->picture && k != HD_ATTENTION_DECODER && !hd_attention_scene_grid(c->into, r, offer->keys))
         return false;
     hd_attention_part_make(p, &c->into->memory, &r->err);
     return p->weight;
+}
+
+/* weight [columns, heads] of one row; heads that share one get the same. */
+static void take_row(const hd_attention_part *p, size_t layer, size_t row, const hd_real *weight,
+                     size_t heads)
+{
+    for (size_t h = 0; h < p->heads; h++) {
+        float *to = p->weight + ((layer * p->heads + h) * p->rows + row) * p->cols;
+        for (size_t j = 0; j < p->cols; j++) to[j] = (float)weight[j * heads + h % heads];
+    }
 }
 
 /* A recurrent decoder offers one row at a time. */
@@ -98,22 +125,25 @@ static void keep(collection *c, hd_run *r, const hd_offer *offer, int k, size_t 
 {
     const hd_attention_part *p = &c->into->part[k];
     if (!size_part(c, r, offer, k)) return;
-    size_t rows = hd_rows_of(offer->t) / p->cols, heads = hd_cols_of(offer->t), cells = p->rows * p->cols;
-    bool goes_on = c->kind == k && c->layer == layer && c->row < p->rows;
+    size_t cols = c->offered[k] ? c->offered[k] : p->cols, rows = hd_rows_of(offer->t) / cols,
+           heads = hd_cols_of(offer->t), skip = k == HD_ATTENTION_ENCODER ? 0 : c->ask->prompts,
+           all = k == HD_ATTENTION_ENCODER ? cols : skip + p->rows;
+    bool goes_on = c->kind == k && c->layer == layer && c->row < all;
     size_t from = goes_on ? c->row : 0;
-    if (hd_rows_of(offer->t) != rows * p->cols || from + rows > p->rows || heads > p->heads) {
+    if (hd_rows_of(offer->t) != rows * cols || from + rows > all || heads > p->heads) {
         hd_fail(r, HD_ESHAPE, "attention: %s is %zu x %zu, expected %zu x %zu", offer->name,
-                hd_rows_of(offer->t), hd_cols_of(offer->t), cells - from * p->cols, p->heads);
+                hd_rows_of(offer->t), hd_cols_of(offer->t), (all - from) * cols, p->heads);
         return;
     }
     hd_real *weight = hd_host_take(r, hd_count_of(offer->t) * sizeof *weight);
     if (!weight || !hd_read(r, offer->t, weight)) return;
-    for (size_t h = 0; h < p->heads; h++) {
-        float *to = p->weight + (layer * p->heads + h) * cells + from * p->cols;
-        for (size_t i = 0; i < rows * p->cols; i++) to[i] = (float)weight[i * heads + h % heads];
-    }
     c->kind = k, c->layer = layer, c->row = from + rows;
-    c->rows += rows;
+    for (size_t i = 0; i < rows; i++) {
+        size_t row = from + i - skip; /* below 0: of the prompt */
+        if (row >= p->rows) continue;
+        take_row(p, layer, row, weight + (i * cols + (k == HD_ATTENTION_DECODER ? skip : 0)) * heads, heads);
+        c->rows++;
+    }
 }
 
 static void collect(void *context, hd_run *r, const hd_offer *offer)
@@ -152,11 +182,13 @@ static void run_text(hd_run *r, const hd_model *m, const hd_attention_ask *q)
 static void run_sound(hd_run *r, const hd_model *m, const hd_attention_ask *q)
 {
     hd_frames *frames = hd_host_take(r, sizeof *frames);
-    int32_t *input = hd_host_take(r, (q->targets + 1) * sizeof *input), to = (int32_t)q->targets;
+    size_t count = q->prompts + q->targets;
+    int32_t *input = hd_host_take(r, (count + 1) * sizeof *input), to = (int32_t)count;
     if (!frames || !input || !hd_frames_send(r, frames, q->sound->frames)) return;
-    for (size_t i = 0; i < q->targets; i++) input[i] = i ? q->target[i - 1] : q->start;
+    for (size_t i = 0; i < q->prompts; i++) input[i] = q->prompt[i];
+    for (size_t i = 0; i < q->targets; i++) input[q->prompts + i] = i ? q->target[i - 1] : q->start;
     m->type->decode(r, m->self, &(hd_items){.frames = frames},
-                    &(hd_items){.ids = hd_ints(r, input, q->targets), .seg = hd_seg_of(r, &to, 1, NULL)});
+                    &(hd_items){.ids = hd_ints(r, input, count), .seg = hd_seg_of(r, &to, 1, NULL)});
 }
 
 /* A picture has the segments that the model makes of it. */
@@ -184,8 +216,11 @@ static hd_status run_with_probe(hd_attention_maps *a, hd_run *r, const hd_model 
 {
     size_t wanted = 0;
     collection c = {.into = a, .ask = q, .kind = -1};
-    for (int k = 0; k < HD_ATTENTION_KINDS; k++) c.has[k] = m->type->attention(m->self, (hd_attention_kind)k);
-    const hd_probe probe = {.take = collect, .context = &c}, *before = r->probe;
+    for (int k = 0; k < HD_ATTENTION_KINDS; k++)
+        if (wants(q, k)) c.has[k] = m->type->attention(m->self, (hd_attention_kind)k);
+    const bool encodes = wants(q, HD_ATTENTION_ENCODER) || !m->type->decode;
+    const hd_probe probe = {.take = collect, .context = &c, .within = encodes ? NULL : "dec"},
+                   *before = r->probe;
     hd_run_begin(r, HD_INFERENCE);
     r->probe = &probe;
     (q->picture ? run_picture : q->sound ? run_sound : m->type->decode ? run_sides : run_text)(r, m, q);
@@ -214,6 +249,14 @@ static hd_status check_ask(const hd_model *m, const hd_attention_ask *q, hd_err 
                           n.sound ? "reads nothing but" : "does not read");
     if (m->type->attends != HD_ATTENTION_DECODER && !q->picture && !q->sound)
         s = hd_shown_check(of, both ? "source" : "text", q->source, q->sources, n.vocab, n.positions, err);
+    if (!s && q->prompts)
+        s = hd_shown_check(of, "prompt", q->prompt, q->prompts, target_vocab, n.positions - q->targets, err);
+    for (size_t i = 0; !s && i < q->alignings; i++) {
+        const hd_attention_layers cross = m->type->attention(m->self, HD_ATTENTION_CROSS);
+        const hd_attention_head *a = &q->aligned[i];
+        if (a->layer < 0 || (size_t)a->layer >= cross.layers || a->head < 0 || (size_t)a->head >= cross.heads)
+            s = hd_err_set(err, HD_EARG, "attention: there is no head %d in layer %d", a->head, a->layer);
+    }
     if (!s && m->type->attends != HD_ATTENTION_ENCODER && (both || !q->picture))
         s = hd_shown_check(of, both ? "target" : "text", q->target, q->targets, target_vocab, n.positions,
                            err);
@@ -235,7 +278,7 @@ hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_model
     hd_status s = check_type(m, err);
     for (int k = 0; !s && k < HD_ATTENTION_KINDS; k++) {
         const hd_attention_layers all = m->type->attention(m->self, (hd_attention_kind)k);
-        layers[k] = all.layers, heads[k] = all.heads;
+        layers[k] = wants(ask, k) ? all.layers : 0, heads[k] = all.heads;
     }
     if (!s) s = check_ask(m, ask, err);
     if (!s && (ask->picture || ask->sound)) {

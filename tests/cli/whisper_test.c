@@ -91,6 +91,43 @@ static void json_has_times_of_segments_and_words(void **state)
         if (!strstr(out, said[i])) fail_msg("'%s' does not say '%s'", out, said[i]);
 }
 
+/* In whatever number they are decoded side by side. */
+static void sounds_beside_others_give_the_same(void **state)
+{
+    (void)state;
+    must_run("for s in a long one a; do $HEED transcribe m $s.wav --json; done > alone");
+    for (int batch = 1; batch <= 3; batch++) {
+        char line[200];
+        snprintf(
+            line, sizeof line,
+            "$HEED transcribe m a.wav long.wav one.wav a.wav --json --batch %d > beside; cmp alone beside",
+            batch);
+        must_run(line);
+    }
+    must_run("$HEED transcribe m a.wav bad.wav long.wav > some 2> log; test $? = 1; cut -f1 some > names; "
+             "printf 'a.wav\nbad.wav\nlong.wav\n' | cmp - names");
+}
+
+static void attention_is_shown(void **state)
+{
+    (void)state;
+    must_run("$HEED transcribe m a.wav --no-fallback --attention a.svg; grep -q 'alignment heads' a.svg");
+    must_run("$HEED transcribe m long.wav a.wav --no-fallback --attention w.svg; test -s w-1.svg && test -s "
+             "w-2.svg && test -s w-3.svg; ! grep -q '>0.5 s<' w-3.svg; grep -q '>2 s<' w-3.svg");
+    must_run(
+        "$HEED transcribe m long.wav --no-fallback --attention w.html; grep -q '\"alignment_heads\":\\[' "
+        "w.html");
+    must_run(
+        "$HEED transcribe m long.wav --no-fallback --attention w.json; grep -q '\"begin\":' w.json; ! grep "
+        "-q '\"encoder\":' w.json");
+    must_run(
+        "$HEED transcribe m a.wav --no-fallback --kind encoder --layer 1 --head 2 --attention e.svg; grep -q "
+        "'Encoder self-attention, layer 1 of [0-9], head 2 of 4' e.svg");
+    must_run(
+        "$HEED transcribe m a.wav --no-fallback --view --monotone > view 2> log; grep -q 'alignment heads' "
+        "view; grep -q 'attention in order: ' log; head -1 view | grep -q '^a.wav'");
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -105,6 +142,8 @@ static void what_is_wrong_is_said(void **state)
         {"m a.wav --timestamps --vtt", "--timestamps has no effect", 2},
         {"m a.wav --out x", "give --srt or --vtt", 2},
         {"m a.wav --n-best 2", "--n-best", 2},
+        {"m a.wav --batch 2000", "1024", 2},
+        {"m a.wav --view --layer 9", "there is no layer 9", 1},
         {"m a.wav --no-fallback --min-logprob -2", "--no-fallback", 2},
         {"m bad.wav", "bad.wav", 1},
         {"m nowhere.wav --json", "nowhere.wav", 1},
@@ -132,6 +171,8 @@ int main(void)
         cmocka_unit_test(sounds_become_texts),
         cmocka_unit_test(subtitles_are_written),
         cmocka_unit_test(json_has_times_of_segments_and_words),
+        cmocka_unit_test(sounds_beside_others_give_the_same),
+        cmocka_unit_test(attention_is_shown),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(a_folder_without_its_rules_goes_by_names),
     };

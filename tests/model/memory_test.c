@@ -6,14 +6,32 @@
 
 enum { ITEMS = 5, LONGEST = 12 };
 
-static void fill(hd_memory *memory, toy *m, const toy_batch *b)
+typedef struct filled {
+    hd_memory one[ITEMS];
+    const hd_memory *list[ITEMS];
+} filled;
+
+static void fill(filled *f, toy *m, const toy_batch *b)
 {
     hd_err err = {0};
+    const int32_t *ids = b->source;
+    for (size_t i = 0; i < ITEMS; i++) {
+        hd_run_begin(&m->run, HD_INFERENCE);
+        hd_items in = {.seg = hd_seg_of(&m->run, b->source_len + i, 1, NULL),
+                       .ids = hd_ints(&m->run, ids, (size_t)b->source_len[i])};
+        if (hd_memory_fill(&f->one[i], &m->run, m->t, &in, &err)) fail_msg("%s", err.text);
+        f->list[i] = &f->one[i], ids += b->source_len[i];
+    }
     hd_run_begin(&m->run, HD_INFERENCE);
-    hd_items in = {.seg = hd_seg_of(&m->run, b->source_len, b->items, NULL),
-                   .ids = hd_ints(&m->run, b->source, b->source_rows)};
-    if (hd_memory_fill(memory, &m->run, m->t, &in, &err)) fail_msg("%s", err.text);
-    assert_int_equal(memory->items, b->items);
+    hd_items two = {.seg = hd_seg_of(&m->run, b->source_len, 2, NULL),
+                    .ids = hd_ints(&m->run, b->source, (size_t)(b->source_len[0] + b->source_len[1]))};
+    hd_memory none = {0};
+    assert_int_equal(hd_memory_fill(&none, &m->run, m->t, &two, &err), HD_EARG);
+}
+
+static void empty(filled *f)
+{
+    for (size_t i = 0; i < ITEMS; i++) hd_memory_release(&f->one[i]);
 }
 
 static hd_found *search(toy *m, hd_stepper *s)
@@ -41,7 +59,7 @@ static void a_search_finds_what_it_finds_on_the_sources(void **state)
     hd_err err = {0};
     toy m;
     toy_batch b = toy_range(0, ITEMS);
-    hd_memory memory = {0};
+    filled memory = {0};
     int32_t start[ITEMS], len[ITEMS];
     open_model(&m);
     for (int i = 0; i < ITEMS; i++) start[i] = TOY_BEGIN, len[i] = 1;
@@ -50,7 +68,8 @@ static void a_search_finds_what_it_finds_on_the_sources(void **state)
     hd_found *expected = search(&m, &s);
     fill(&memory, &m, &b);
     for (int again = 0; again < 2; again++) {
-        if (hd_encdec_recall_stepper(&s, m.t, &(hd_recall){&memory, start, len, NULL, NULL}, &err))
+        if (hd_encdec_recall_stepper(&s, m.t, &(hd_recall){memory.list, ITEMS, 0, start, len, NULL, NULL},
+                                     &err))
             fail_msg("%s", err.text);
         hd_found *f = search(&m, &s);
         assert_int_equal(f->guesses, expected->guesses);
@@ -63,7 +82,7 @@ static void a_search_finds_what_it_finds_on_the_sources(void **state)
         hd_found_free(f);
     }
     hd_found_free(expected);
-    hd_memory_release(&memory);
+    empty(&memory);
     toy_close(&m);
 }
 
@@ -74,7 +93,7 @@ static void prompts_are_read_at_once(void **state)
     hd_err err = {0};
     toy m;
     toy_batch b = toy_range(3, ITEMS);
-    hd_memory memory = {0};
+    filled memory = {0};
     int32_t row[ITEMS];
     hd_real *told = malloc(ITEMS * TOY_VOCAB * sizeof *told);
     open_model(&m);
@@ -82,8 +101,8 @@ static void prompts_are_read_at_once(void **state)
     fill(&memory, &m, &b);
     for (int i = 0; i < ITEMS; i++) row[i] = i % 2;
     hd_stepper s;
-    if (hd_encdec_recall_stepper(&s, m.t, &(hd_recall){&memory, b.input, b.target_len, row, told}, &err))
-        fail_msg("%s", err.text);
+    const hd_recall what = {memory.list, ITEMS, 0, b.input, b.target_len, row, told};
+    if (hd_encdec_recall_stepper(&s, m.t, &what, &err)) fail_msg("%s", err.text);
     hd_run_begin(&m.run, HD_INFERENCE);
     hd_real *last = host_copy(&m.run, s.join(&m.run, s.context, ITEMS));
     for (int32_t i = 0, begin = 0; i < ITEMS; begin += b.target_len[i++]) {
@@ -102,13 +121,11 @@ static void prompts_are_read_at_once(void **state)
     }
     hd_stepper_release(&s);
     row[1] = b.target_len[1];
-    assert_int_equal(
-        hd_encdec_recall_stepper(&s, m.t, &(hd_recall){&memory, b.input, b.target_len, row, told}, &err),
-        HD_EARG);
+    assert_int_equal(hd_encdec_recall_stepper(&s, m.t, &what, &err), HD_EARG);
     free(last);
     free(logits);
     free(told);
-    hd_memory_release(&memory);
+    empty(&memory);
     toy_close(&m);
 }
 

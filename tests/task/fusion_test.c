@@ -1,7 +1,7 @@
 /* A language model in a search: it decides what the sound leaves open, whatever numbers its tokens have. */
-#include <unistd.h>
-
 #include "check.h"
+#include "scratch.h"
+
 #include "decode/joint/ctc.h"
 #include "decode/search.h"
 #include "task/fusion.h"
@@ -68,8 +68,8 @@ static void assert_found(hd_run *r, const hd_fusion *f, const hd_tokenizer *t, c
 static void it_decides_what_the_sound_leaves_open(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/heed-fusion-XXXXXX", command[64];
-    assert_non_null(mkdtemp(folder));
+    const char *folder = at("speaker");
+    assert_int_equal(mkdir(folder, 0777), 0);
     hd_backend *b = backend_of("cpu", 2);
     hd_run r = run_on(b);
     hd_err err = {0};
@@ -95,15 +95,14 @@ static void it_decides_what_the_sound_leaves_open(void **state)
     hd_tokenizer_free(t);
     hd_run_release(&r);
     hd_backend_free(b);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    assert_int_equal(system(command), 0);
 }
 
 static void a_model_of_other_tokens_is_refused(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/heed-fusion-XXXXXX", command[64], expected[256];
-    assert_non_null(mkdtemp(folder));
+    const char *folder = at("other");
+    char expected[256];
+    assert_int_equal(mkdir(folder, 0777), 0);
     hd_backend *b = backend_of("cpu", 1);
     hd_err err = {0};
     hd_tokenizer *t = writer_of("xyz xyz\n");
@@ -120,8 +119,6 @@ static void a_model_of_other_tokens_is_refused(void **state)
     folder_free(l);
     hd_tokenizer_free(t);
     hd_backend_free(b);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    assert_int_equal(system(command), 0);
 }
 
 int main(void)
@@ -130,5 +127,5 @@ int main(void)
         cmocka_unit_test(it_decides_what_the_sound_leaves_open),
         cmocka_unit_test(a_model_of_other_tokens_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -18,8 +18,9 @@ hd_status hd_attention_scene_begin(hd_attention_maps *a, const hd_model *m, cons
         a->part[k] = (hd_attention_part){.layers = layers[k], .heads = heads[k]};
     if (q->sound) {
         const hd_frames_host *in = q->sound->frames;
-        a->scene.height = 1, a->scene.seconds = q->sound->seconds;
-        return hd_spectrogram(&a->scene.image, in->value, (size_t)in->frames[0], in->bins, err);
+        size_t all = (size_t)in->frames[0], heard = q->sound->heard ? q->sound->heard : all;
+        a->scene.height = 1, a->scene.seconds = q->sound->seconds, a->scene.begin = q->sound->begin;
+        return hd_spectrogram(&a->scene.image, in->value, heard < all ? heard : all, in->bins, err);
     }
     return hd_picture_seen(&a->scene.image, q->picture, m->type->sizes(m->self).image, err);
 }
@@ -62,7 +63,8 @@ static hd_status name_sources(hd_attention_maps *a, hd_err *err)
     for (size_t i = 0; !s && i < a->sources; i++) {
         size_t cell = i - a->scene.lead, width = a->scene.width;
         if (a->scene.seconds > 0)
-            snprintf(name, sizeof name, "%.2f s", ((double)i + 0.5) * a->scene.seconds / (double)width);
+            snprintf(name, sizeof name, "%.2f s",
+                     a->scene.begin + ((double)i + 0.5) * a->scene.seconds / (double)width);
         else if (i < a->scene.lead)
             snprintf(name, sizeof name, "%s", leads[i < 2 ? i : 1]);
         else
@@ -132,6 +134,15 @@ static hd_status keep_boxes(hd_attention_maps *a, const hd_attention_ask *q, hd_
     return s ? s : keep_rows(&a->part[HD_ATTENTION_DECODER], &a->memory, q, true, err);
 }
 
+static hd_status keep_aligned(hd_attention_maps *a, const hd_attention_ask *q, hd_err *err)
+{
+    hd_attention_head *kept = hd_arena_array(&a->memory, q->alignings, sizeof *kept, err);
+    if (!kept) return HD_ENOMEM;
+    memcpy(kept, q->aligned, q->alignings * sizeof *kept);
+    a->aligned = kept, a->alignings = a->part[HD_ATTENTION_CROSS].layers ? q->alignings : 0;
+    return HD_OK;
+}
+
 hd_status hd_attention_scene_names(hd_attention_maps *a, const hd_attention_ask *q, hd_err *err)
 {
     hd_status s = q->boxes ? keep_boxes(a, q, err) : HD_OK;
@@ -147,7 +158,8 @@ hd_status hd_attention_scene_names(hd_attention_maps *a, const hd_attention_ask 
     if (!a->source) return HD_ENOMEM;
     /* a caption's output is its input one later; what queries ask and find is told apart */
     a->input = a->source + a->sources, a->output = q->targets ? a->input + 1 : a->input + a->targets;
-    s = name_sources(a, err);
+    s = q->alignings ? keep_aligned(a, q, err) : HD_OK;
+    if (!s) s = name_sources(a, err);
     if (!s && a->targets) s = name_targets(a, q, err);
     const hd_line given[] = {{q->name, q->name ? strlen(q->name) : 0}, q->sentence, q->translation};
     const char **const text[] = {&a->scene.name, &a->sentence, &a->translation};

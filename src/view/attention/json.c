@@ -92,7 +92,14 @@ hd_status hd_attention_json_sound(hd_text *to, const hd_attention_maps *a, const
     hd_markup_json(to, s->name, png);
     hd_text_put(to, ",\"seconds\":");
     hd_markup_number(to, s->seconds, EXACT);
+    if (s->begin > 0) {
+        hd_text_put(to, ",\"begin\":");
+        hd_markup_number(to, s->begin, EXACT);
+    }
     hd_text_print(to, ",\"times\":%zu", s->width);
+    for (size_t i = 0; !pick->layer && !pick->head && i < a->alignings; i++)
+        hd_text_print(to, "%s[%d,%d]%s", i ? "," : ",\"alignment_heads\":[", 1 + a->aligned[i].layer,
+                      1 + a->aligned[i].head, i + 1 == a->alignings ? "]" : "");
     if (png) {
         status = put_png(to, &s->image, err);
     } else if (hd_attention_tracked(a, pick)) {

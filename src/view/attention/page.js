@@ -54,10 +54,21 @@ function tokens(side) {
     return data[side + "_tokens"].map((t, i) => unknown.has(i) ? t + "*" : t);
 }
 
+/* Heads that say when a token was spoken: one more choice of a layer, behind all of them. */
+const aligned = () => (state.kind === "cross" && data.sound?.alignment_heads) || [];
+
 /* The weights of a layer and a head, or of the mean of all heads for head -1. */
 function weights(part, layer, head) {
     part.values ||= unpack(part);
     const size = part.rows * part.cols, key = layer + " " + head;
+    if (layer === part.layers) {
+        if (!part.cache.has(key)) {
+            const mean = new Float32Array(size), list = aligned();
+            for (const [l, h] of list) weights(part, l - part.layer, h - part.head).forEach((w, i) => mean[i] += w / list.length);
+            part.cache.set(key, mean);
+        }
+        return part.cache.get(key);
+    }
     if (head >= 0) return part.values.subarray((layer * part.heads + head) * size, (layer * part.heads + head + 1) * size);
     if (!part.cache.has(key)) {
         const mean = new Float32Array(size);
@@ -349,7 +360,7 @@ function drawSound(w, h) {
     });
     if (state.row >= 0 && state.col >= 0) pen.strokeRect(x(state.col), y(state.row), across / p.cols, c - 1);
     for (let n = 0; n <= 8; n++)
-        label((seconds * n / 8).toFixed(2) + " s", left + across * n / 8 - sx, y(p.rows) + 12, {align: "center", color: "--faint"});
+        label(((data.sound.begin ?? 0) + seconds * n / 8).toFixed(2) + " s", left + across * n / 8 - sx, y(p.rows) + 12, {align: "center", color: "--faint"});
     label(`in order: ${(100 * path.inOrder / p.rows).toFixed(1)} % of ${p.rows} tokens, over ${Math.round(100 * path.span)} % of the time`, left - sx, 14 - sy, {color: "--faint"});
 }
 
@@ -613,13 +624,15 @@ function show(change = {}) {
     const p = part();
     if (!p) return;
     if (state.view === "picture" && !pictured() || state.view === "sound" && !heard()) state.view = "map";
-    if (state.layer < 0 || state.layer >= p.layers) state.layer = p.layers - 1;
-    if (state.head > p.heads || p.heads === 1) state.head = p.heads === 1 ? 1 : 0;
+    const last = aligned().length ? p.layers : p.layers - 1;
+    if (state.layer < 0 || state.layer > last) state.layer = last;
+    const mixed = state.layer === p.layers;
+    if (mixed || state.head > p.heads || p.heads === 1) state.head = p.heads === 1 && !mixed ? 1 : 0;
     radios($("kind"), Object.keys(parts).map(k => [k, KINDS[k] ?? k]), state.kind);
     radios($("view"), Object.entries(VIEWS).filter(([v]) => v === "picture" ? pictured() : v === "sound" ? heard() : true), state.view);
-    options($("layer"), Array.from({length: p.layers}, (_, l) => [l, p.layer + l]), state.layer);
-    const heads = Array.from({length: p.heads}, (_, h) => [h + 1, p.head + h]);
-    options($("head"), p.heads > 1 ? [[0, "mean of all"], ...heads] : heads, state.head);
+    options($("layer"), Array.from({length: last + 1}, (_, l) => [l, l < p.layers ? p.layer + l : "alignment heads"]), state.layer);
+    const heads = Array.from({length: mixed ? 0 : p.heads}, (_, h) => [h + 1, p.head + h]);
+    options($("head"), p.heads > 1 || mixed ? [[0, "mean of all"], ...heads] : heads, state.head);
     if (focus) document.querySelector(`input[name="${focus}"]:checked`)?.focus();
     $("sentence").value = state.sentence;
     $("what").textContent = data.picture ? "Picture" : data.sound ? "Sound" : "Sentence";
@@ -645,8 +658,8 @@ const keys = {
     e: () => parts.encoder && show({kind: "encoder"}),
     d: () => parts.decoder && show({kind: "decoder"}),
     c: () => parts.cross && show({kind: "cross"}),
-    "[": () => show({layer: turn(state.layer, -1, part().layers)}),
-    "]": () => show({layer: turn(state.layer, 1, part().layers)}),
+    "[": () => show({layer: turn(state.layer, -1, part().layers + !!aligned().length)}),
+    "]": () => show({layer: turn(state.layer, 1, part().layers + !!aligned().length)}),
     ",": () => show({head: turn(state.head, -1, part().heads + 1)}),
     ".": () => show({head: turn(state.head, 1, part().heads + 1)}),
     i: () => pictured() && show({view: "picture"}),

@@ -86,9 +86,10 @@ static double middle_of(const hd_attention_track *t, size_t column)
 static void draw_time(const hd_attention_track *t, const hd_canvas *c, double bottom)
 {
     double seconds = t->maps->scene.seconds, step = hd_plot_step(seconds);
-    for (double at = 0; at <= seconds * 1.0001; at += step) {
+    double begin = t->maps->scene.begin, first = begin > 0 ? ceil(begin / step - 1e-6) * step : 0;
+    for (double at = first; at <= begin + seconds * 1.0001; at += step) {
         char number[HD_DECIMAL];
-        double x = t->left + at / seconds * t->across;
+        double x = t->left + (at - begin) / seconds * t->across;
         c->line(c->context, &(hd_canvas_line){x, bottom, x, bottom + 4, 1, hd_plot_faint});
         hd_decimal(number, "%g", round(at * 1000) / 1000);
         strncat(number, " s", sizeof number - strlen(number) - 1);

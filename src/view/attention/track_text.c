@@ -74,9 +74,11 @@ static void put_row(page *g, size_t i)
 
 static void put_time(page *g)
 {
-    char end[32];
-    snprintf(end, sizeof end, "%.2f s", g->track.maps->scene.seconds);
-    hd_text_pen_put_at(&g->pen, g->label + 1, HD_INK_DIM, "0");
+    const hd_attention_scene *s = &g->track.maps->scene;
+    char begin[32] = "0", end[32];
+    if (s->begin > 0) snprintf(begin, sizeof begin, "%.2f s", s->begin);
+    snprintf(end, sizeof end, "%.2f s", s->begin + s->seconds);
+    hd_text_pen_put_at(&g->pen, g->label + 1, HD_INK_DIM, begin);
     hd_text_pen_put_to(&g->pen, g->label + 1 + (int)g->wide, HD_INK_DIM, end);
     hd_text_pen_end(&g->pen);
 }

@@ -4,7 +4,7 @@
 #include "cli/frame/searching.h"
 #include "cli/frame/verb.h"
 #include "cli/frame/written.h"
-#include "show/sound/monotone.h"
+#include "cli/verb/transcribe/looks.h"
 #include "cli/verb/transcribe/whisper.h"
 #include "task/transcribe/transcribe.h"
 
@@ -43,8 +43,8 @@ static const hd_option options[] = {
 
     HD_SAMPLING_ROWS(OWNER),
 
-    {"batch", 0, "N", "0", "hypotheses searched in parallel; 0: 256", INPUT,
-     HD_COUNT_INTO(OWNER, opt.batch, 0, 1000000)},
+    {"batch", 0, "N", "0", "hypotheses searched in parallel, of a Whisper sounds; 0: 256, of a Whisper 8",
+     INPUT, HD_COUNT_INTO(OWNER, opt.batch, 0, 1000000)},
 
     HD_WHISPER_ROWS(OWNER),
 
@@ -62,7 +62,9 @@ static const hd_option options[] = {
      ATTENTION, HD_FILE_INTO(hd_usual, attending.file)},
     {"view", 0, NULL, NULL, "draw it below each transcript", ATTENTION,
      HD_FLAG_INTO(hd_usual, attending.view)},
-    {"kind", 0, "KIND", "auto", "encoder, decoder or cross; auto: cross in pictures, all in .json and .html",
+    {"kind", 0, "KIND", "auto",
+     "encoder, decoder or cross; auto: cross in pictures, all in .json and .html, but for the encoder of a "
+     "Whisper",
      ATTENTION, HD_CHOICE_INTO(hd_usual, attending.kind, hd_attention_choices)},
     HD_ATTENDING_LAYER,
     HD_ATTENDING_HEAD,
@@ -94,9 +96,8 @@ typedef struct call {
     const char *name[CHUNK];
     hd_err why[CHUNK]; /* of those that could not */
     size_t count;
-    size_t number, bad;              /* so far */
-    size_t in_order, tokens, looked; /* of --monotone */
-    double span;                     /* the same: of all sounds that were looked at, summed */
+    size_t number, bad; /* so far */
+    hd_speech_looks looks;
 } call;
 
 /* A sound is one subtitle where the model knows no times. */
@@ -135,42 +136,25 @@ static hd_status write_chunk(call *c, const hd_written_all *found, hd_err *err)
     return hd_command_put_text(&c->command, &out, true, err);
 }
 
-static hd_status measure(call *c, const hd_attention_maps *maps, hd_err *err)
-{
-    const hd_attending_options *o = &c->o->usual.attending;
-    hd_attention_map map = {0};
-    hd_monotone m = {0};
-    hd_status s =
-        hd_attention_map_of(&map, maps, &(hd_attention_pick){1 + HD_ATTENTION_CROSS, o->layer, o->head}, err);
-    if (!s) s = hd_monotone_of(&m, map.weight, map.rows, map.cols, err);
-    if (!s) c->in_order += m.in_order, c->tokens += m.rows, c->span += m.span, c->looked++;
-    hd_monotone_release(&m);
-    hd_attention_map_release(&map);
-    return s;
-}
-
 /* Where a transcript listens. */
 static hd_status look_at(call *c, const hd_frames_host *sound, const char *name, const hd_written *t,
                          hd_err *err)
 {
     const hd_features_opt *how = hd_transcribe_features(&c->command.model);
     const hd_tokenizer *pieces = c->command.model.tokenizer[1];
-    const hd_attention_sound heard = {sound, (double)sound->frames[0] * how->hop / how->rate};
-    hd_attention_maps maps;
+    const hd_attention_sound heard = {.frames = sound,
+                                      .seconds = (double)sound->frames[0] * how->hop / how->rate};
     hd_text drawn = {0};
-    hd_status s = hd_attention_collect(&maps, &c->command.machine.run, &c->command.model.model,
-                                       &(hd_attention_ask){.sound = &heard,
-                                                           .name = name,
-                                                           .start = hd_tokenizer_special(pieces).start,
-                                                           .target = t->ids,
-                                                           .targets = t->length,
-                                                           .target_pieces = pieces,
-                                                           .translation = {t->text, strlen(t->text)},
-                                                           .score = t->score},
-                                       err);
-    if (!s) s = hd_attending_put(&c->command, &maps, &drawn, err);
-    if (!s && c->o->monotone) s = measure(c, &maps, err);
-    hd_attention_release(&maps);
+    hd_status s = hd_speech_look(&c->looks,
+                                 &(hd_attention_ask){.sound = &heard,
+                                                     .name = name,
+                                                     .start = hd_tokenizer_special(pieces).start,
+                                                     .target = t->ids,
+                                                     .targets = t->length,
+                                                     .target_pieces = pieces,
+                                                     .translation = {t->text, strlen(t->text)},
+                                                     .score = t->score},
+                                 &drawn, err);
     return hd_command_put_page(&c->command, &drawn, s, err);
 }
 
@@ -195,7 +179,7 @@ static hd_status answer(call *c, hd_err *err)
     hd_status s =
         hd_transcribe_of(&found, &c->command.machine.run, &c->command.model, &c->sounds.batch, &c->opt, err);
     if (!s) s = write_chunk(c, &found, err);
-    if (!s && (c->o->monotone || hd_attending_wanted(&c->o->usual.attending))) s = look(c, &found, err);
+    if (!s && hd_speech_looks_wanted(&c->looks)) s = look(c, &found, err);
     hd_written_release(&found);
     hd_transcribe_sounds_clear(&c->sounds);
     c->count = 0;
@@ -223,16 +207,8 @@ static hd_status take_all(call *c, hd_err *err)
         s = hd_fusion_open(&c->lm, c->o->lm, command->model.tokenizer[1], command->machine.backend, err);
         c->opt.lm = &c->lm;
     }
-    if (!s) s = hd_attending_open(command, &c->o->usual.attending, err);
-    if (!s && c->o->monotone)
-        s = hd_attention_check(&command->model.model, &(hd_attention_pick){.kind = 1 + HD_ATTENTION_CROSS},
-                               err);
     for (int i = 1; !s && i < command->operands.count; i++) s = take(c, command->operands.word[i], err);
     if (!s && c->count) s = answer(c, err);
-    if (!s && c->tokens)
-        hd_log_say(
-            &command->log, HD_INFO, "attention in order: %.1f %% of %zu tokens, over %.0f %% of the time",
-            100 * (double)c->in_order / (double)c->tokens, c->tokens, 100 * c->span / (double)c->looked);
     return s;
 }
 
@@ -240,10 +216,12 @@ static hd_status run(hd_command *command, hd_err *err)
 {
     call *c = (call *)command;
     hd_status s = hd_speech_check_model(command, err);
+    if (!s) s = hd_speech_looks_open(&c->looks, command, c->o->monotone, err);
     if (!s && hd_speech_is_whisper(command))
-        s = hd_speech_whisper(command, &c->o->speech, &c->opt.search, &c->bad, err);
+        s = hd_speech_whisper(&c->looks, &c->o->speech, &c->opt, &c->bad, err);
     else if (!s)
         s = take_all(c, err);
+    if (!s) hd_speech_looks_tell(&c->looks);
     if (!s && c->bad) {
         hd_log_say(&command->log, HD_WARN, "%zu of %d sounds could not be read", c->bad,
                    command->operands.count - 1);

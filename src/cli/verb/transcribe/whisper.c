@@ -6,6 +6,7 @@
 
 #include "base/file/file.h"
 #include "base/file/folder.h"
+#include "base/mem.h"
 #include "model/encdec/encdec.h"
 #include "task/transcribe/whisper/file.h"
 
@@ -13,10 +14,8 @@ static const char *const only_whisper[] = {"language",    "translate",       "ti
                                            "prompt",      "no-previous",     "no-fallback",
                                            "min-logprob", "max-compression", "max-no-speech"};
 static const char *const not_whisper[] = {
-    "n-best", "length-penalty", "alpha",        "stop",      "min-length", "max-length",
-    "sample", "temperature",    "top-k",        "top-p",     "batch",      "ctc-weight",
-    "lm",     "lm-weight",      "length-bonus", "attention", "view",       "kind",
-    "layer",  "head",           "monotone",     "scores"};
+    "n-best", "length-penalty", "alpha",      "stop", "min-length", "max-length",   "sample", "temperature",
+    "top-k",  "top-p",          "ctc-weight", "lm",   "lm-weight",  "length-bonus", "scores"};
 
 bool hd_speech_is_whisper(const hd_command *c)
 {
@@ -140,78 +139,183 @@ static void put_line(hd_text *to, const char *path, const hd_transcript *t, bool
 
 /* -- sounds -- */
 
+/* A sound that is open, or whose answer waits until those before it were written. */
+typedef struct sound {
+    const char *path;
+    hd_whisper_file file;
+    hd_text answer, drawn;
+    bool done;
+} sound;
+
 typedef struct call {
     hd_command *command;
+    hd_speech_looks *looks;
     const hd_speech_choices *o;
     hd_whisper whisper;
     hd_whisper_opt opt;
     hd_features *features;
+    sound *sound; /* [sounds] */
+    size_t sounds, written;
+    size_t *bad;
 } call;
 
-static hd_whisper_opt options_of(const hd_command *c, const hd_whisper *w, const hd_speech_choices *o,
-                                 const hd_search_opt *search)
+static hd_whisper_opt options_of(const call *c, const hd_transcribe_opt *opt)
 {
-    hd_whisper_opt w_opt = hd_whisper_opt_usual();
-    w_opt.language = o->language, w_opt.translate = o->translate, w_opt.prompt = o->prompt;
-    w_opt.timestamps = o->timestamps || o->srt || o->vtt || c->usual->json;
-    w_opt.words = c->usual->json && w->rules.aligned;
-    w_opt.forgets = o->no_previous, w_opt.beam = search->beam, w_opt.seed = search->seed;
-    w_opt.least_logprob = o->min_logprob, w_opt.most_compression = o->max_compression;
-    w_opt.most_no_speech = o->max_no_speech;
-    if (o->no_fallback) w_opt.temperatures = 0;
-    return w_opt;
+    const hd_speech_choices *o = c->o;
+    hd_whisper_opt w = hd_whisper_opt_usual();
+    const bool json = c->command->usual->json;
+    w.language = o->language, w.translate = o->translate, w.prompt = o->prompt;
+    w.timestamps = o->timestamps || o->srt || o->vtt || json;
+    w.words = json && c->whisper.rules.aligned;
+    w.forgets = o->no_previous, w.beam = opt->search.beam, w.seed = opt->search.seed;
+    w.least_logprob = o->min_logprob, w.most_compression = o->max_compression;
+    w.most_no_speech = o->max_no_speech;
+    w.batch = hd_speech_looks_wanted(c->looks) ? 1 : opt->batch; /* what is shown comes in order */
+    if (o->no_fallback) w.temperatures = 0;
+    return w;
 }
 
-static hd_status hear(call *c, const char *path, hd_transcript *t, hd_err *err)
+/* A sound that cannot be read is said when its turn comes; what else fails ends the verb. */
+static hd_status next(void *context, hd_whisper_job *job, bool *none, hd_err *err)
 {
-    hd_whisper_file file;
-    hd_status s = hd_whisper_file_open(&file, c->features, path, err);
-    if (s) return s;
-    const hd_whisper_source from = hd_whisper_file_source(&file);
-    s = hd_whisper_transcribe(t, &c->whisper, &c->command->machine.run, &from, &c->opt, err);
-    hd_whisper_file_close(&file);
+    call *c = context;
+    if ((*none = job->number == c->sounds)) return HD_OK;
+    sound *one = &c->sound[job->number];
+    job->own = one, one->path = c->command->operands.word[1 + job->number];
+    hd_status s = hd_whisper_file_open(&one->file, c->features, one->path, &job->why);
+    if (s && !hd_whisper_unread(s)) return hd_err_set(err, s, "%s", job->why.text);
+    if (!s) job->from = hd_whisper_file_source(&one->file);
+    return HD_OK;
+}
+
+/* Those that may be written by now. */
+static hd_status write_ready(call *c, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (; !s && c->written < c->sounds && c->sound[c->written].done; c->written++) {
+        sound *one = &c->sound[c->written];
+        s = hd_command_put_page(c->command, &one->answer, HD_OK, err);
+        if (!s && one->drawn.size) s = hd_command_put_page(c->command, &one->drawn, HD_OK, err);
+    }
     return s;
 }
 
-/* A sound that cannot be read is said; what else fails ends the verb. */
-static hd_status take(call *c, const char *path, size_t *bad, hd_err *err)
+static hd_status done(void *context, hd_whisper_job *job, hd_err *err)
 {
+    call *c = context;
     hd_command *command = c->command;
-    hd_transcript t;
-    hd_err why = {0};
-    hd_text out = {0};
-    hd_transcript_init(&t);
-    hd_status s = hear(c, path, &t, &why);
-    const bool unread = s == HD_EFILE || s == HD_EFORMAT || s == HD_ELIMIT;
-    if (unread) hd_log_say(&command->log, HD_WARN, "%s", why.text), ++*bad;
-    if (s && !unread) {
-        hd_transcript_release(&t);
-        return hd_err_set(err, s, "%s", why.text);
-    }
-    s = HD_OK;
+    sound *one = job->own;
+    const char *why = job->why.status ? job->why.text : NULL;
+    hd_status s = HD_OK;
+    if (why) hd_log_say(&command->log, HD_WARN, "%s", why), ++*c->bad;
     if (command->usual->json)
-        put_json(&out, command->model.tokenizer[1], path, &t, unread ? why.text : NULL);
+        put_json(&one->answer, command->model.tokenizer[1], one->path, &job->to, why);
     else if (c->o->srt || c->o->vtt)
-        s = unread ? HD_OK : hd_speech_subtitles(&out, command, c->o, path, &t, err);
+        s = why ? HD_OK : hd_speech_subtitles(&one->answer, command, c->o, one->path, &job->to, err);
     else
-        put_line(&out, path, unread ? NULL : &t, c->o->timestamps, command->operands.count > 2);
-    hd_transcript_release(&t);
-    return hd_command_put_page(command, &out, s, err);
+        put_line(&one->answer, one->path, why ? NULL : &job->to, c->o->timestamps, c->sounds > 1);
+    hd_whisper_file_close(&one->file);
+    one->done = true;
+    return s ? s : write_ready(c, err);
 }
 
-hd_status hd_speech_whisper(hd_command *command, const hd_speech_choices *o, const hd_search_opt *search,
+/* -- attention -- */
+
+/* What was said in the window, whose segments are the last ones. */
+static void put_window(hd_text *to, const hd_transcript *t, size_t first)
+{
+    for (size_t i = first; i < t->count; i++) hd_text_put(to, t->segment[i].text);
+}
+
+/* The encoder's is by far the largest and has to be asked for. */
+static unsigned kinds_of(const call *c)
+{
+    int kind = c->command->usual->attending.kind;
+    unsigned usual = 1u << HD_ATTENTION_CROSS | 1u << HD_ATTENTION_DECODER;
+    return kind ? 1u << (kind - 1) | (c->looks->monotone ? 1u << HD_ATTENTION_CROSS : 0) : usual;
+}
+
+static hd_status look(void *context, const hd_whisper_job *job, const hd_whisper_window *w, hd_err *err)
+{
+    call *c = context;
+    sound *one = job->own;
+    const hd_whisper *by = &c->whisper;
+    const int32_t all = (int32_t)by->window;
+    const hd_frames_host frames = {
+        .value = w->features, .frames = &all, .items = 1, .bins = by->bins, .grid = true};
+    const hd_attention_sound heard = {.frames = &frames,
+                                      .seconds = (double)w->frames * by->frame,
+                                      .begin = (double)w->seek * by->frame,
+                                      .heard = w->frames};
+    hd_attention_head *aligned = hd_mem_array(by->rules.aligned + 1, sizeof *aligned);
+    hd_ids said = {0};
+    hd_text text = {0}, name = {0};
+    if (!w->heard->ids.count) return hd_mem_free(aligned), HD_OK;
+    hd_status s = aligned ? HD_OK : hd_err_nomem(err, by->rules.aligned * sizeof *aligned);
+    for (size_t i = 0; !s && i < by->rules.aligned; i++)
+        aligned[i] = (hd_attention_head){by->rules.alignment[2 * i], by->rules.alignment[2 * i + 1]};
+    for (size_t i = 0; !s && i < w->heard->ids.count; i++) s = hd_ids_add(&said, w->heard->ids.at[i], err);
+    if (!s && w->heard->finished) s = hd_ids_add(&said, by->rules.end, err);
+    put_window(&text, &job->to, w->first);
+    hd_text_put(&name, one->path);
+    if (job->from.frames > by->window)
+        hd_text_print(&name, ", %.2f s to %.2f s", heard.begin, heard.begin + heard.seconds);
+    if (!s) s = hd_text_status(&text, err);
+    if (!s) s = hd_text_status(&name, err);
+    if (!s)
+        s = hd_speech_look(c->looks,
+                           &(hd_attention_ask){.sound = &heard,
+                                               .name = one->path,
+                                               .sentence = {name.data, name.size},
+                                               .prompt = w->prompt->at,
+                                               .prompts = w->prompt->count - 1,
+                                               .start = w->prompt->at[w->prompt->count - 1],
+                                               .target = said.at,
+                                               .targets = said.count,
+                                               .target_pieces = by->tokenizer,
+                                               .translation = {text.data ? text.data : "", text.size},
+                                               .score = w->heard->logprob,
+                                               .aligned = aligned,
+                                               .alignings = by->rules.aligned,
+                                               .kinds = kinds_of(c)},
+                           &one->drawn, err);
+    hd_ids_release(&said);
+    hd_text_release(&text);
+    hd_text_release(&name);
+    hd_mem_free(aligned);
+    return s;
+}
+
+static void release(call *c)
+{
+    for (size_t i = 0; c->sound && i < c->sounds; i++) {
+        hd_whisper_file_close(&c->sound[i].file);
+        hd_text_release(&c->sound[i].answer);
+        hd_text_release(&c->sound[i].drawn);
+    }
+    hd_mem_free(c->sound);
+    hd_features_free(c->features);
+    hd_whisper_release(&c->whisper);
+}
+
+hd_status hd_speech_whisper(hd_speech_looks *l, const hd_speech_choices *o, const hd_transcribe_opt *opt,
                             size_t *bad, hd_err *err)
 {
+    hd_command *command = l->command;
     const hd_encdec *m = hd_model_folder_encdec(&command->model);
-    call c = {.command = command, .o = o};
+    call c = {
+        .command = command, .looks = l, .o = o, .bad = bad, .sounds = (size_t)command->operands.count - 1};
+    const hd_whisper_desk desk = {
+        .next = next, .window = hd_speech_looks_wanted(l) ? look : NULL, .done = done, .context = &c};
     hd_status s = hd_whisper_open(&c.whisper, m, command->model.tokenizer[1], command->operands.word[0], err);
     if (s) return s;
-    c.opt = options_of(command, &c.whisper, o, search);
+    c.opt = options_of(&c, opt);
     s = hd_whisper_check(&c.whisper, &c.opt, err);
     if (s) command->misused = true;
+    c.sound = hd_mem_array(c.sounds, sizeof *c.sound);
+    if (!s && !c.sound) s = hd_err_nomem(err, c.sounds * sizeof *c.sound);
     if (!s) s = hd_features_new(&c.features, &m->opt.sound.features, err);
-    for (int i = 1; !s && i < command->operands.count; i++) s = take(&c, command->operands.word[i], bad, err);
-    hd_features_free(c.features);
-    hd_whisper_release(&c.whisper);
+    if (!s) s = hd_whisper_transcribe_all(&c.whisper, &command->machine.run, &desk, &c.opt, err);
+    release(&c);
     return s;
 }

@@ -2,7 +2,8 @@
 #ifndef HD_CLI_VERB_TRANSCRIBE_WHISPER_H
 #define HD_CLI_VERB_TRANSCRIBE_WHISPER_H
 
-#include "cli/frame/verb.h"
+#include "cli/verb/transcribe/looks.h"
+#include "task/transcribe/transcribe.h"
 #include "task/transcribe/transcript.h"
 #include "task/transcribe/whisper/whisper.h"
 
@@ -97,8 +98,9 @@ bool hd_speech_is_whisper(const hd_command *c);
 hd_status hd_speech_check(const hd_command *c, const hd_speech_choices *o, hd_err *err);
 hd_status hd_speech_check_model(hd_command *c, hd_err *err);
 
-/* All operands but the first. Sounds that cannot be read are said and counted in *bad. */
-hd_status hd_speech_whisper(hd_command *c, const hd_speech_choices *o, const hd_search_opt *search,
+/* All operands but the first, with the model of l->command. Sounds that cannot be read are said and counted
+ *in bad. */
+hd_status hd_speech_whisper(hd_speech_looks *l, const hd_speech_choices *o, const hd_transcribe_opt *opt,
                             size_t *bad, hd_err *err);
 
 /* Appends the subtitles of a sound to `to` or, of several, writes their file. */

@@ -67,10 +67,9 @@ void hd_whisper_adjust_row(void *context, size_t item, const int32_t *token, siz
 {
     const hd_whisper_adjust *a = context;
     const hd_whisper_rules *r = a->rules;
-    (void)item;
     if (!count) ban_list(logp, r->begin_suppress, r->begin_suppressed);
     ban_list(logp, r->suppress, r->suppressed);
-    if (a->timestamps) keep_timestamps(r, token, count, logp);
+    if (a->timestamps[item]) keep_timestamps(r, token, count, logp);
     double sum = a->normalize || !(best(logp, r->vocab) > -INFINITY) ? log_sum(logp, 0, r->vocab) : 0;
     if (!(sum > -INFINITY))
         logp[r->end] = 0; /* nothing is left: the text ends */

@@ -79,20 +79,19 @@ static hd_status make_cost(collection *c, hd_err *err)
     return s;
 }
 
-static hd_status look(collection *c, hd_run *r, const hd_encdec *m, const hd_memory *memory, size_t item,
-                      hd_err *err)
+static hd_status look(collection *c, hd_run *r, const hd_encdec *m, const hd_memory *memory, hd_err *err)
 {
     const hd_probe probe = {.take = collect, .context = c}, *before = r->probe;
     const int32_t len = (int32_t)(c->what->count - 1);
     hd_run_begin(r, HD_INFERENCE);
     r->probe = &probe;
     hd_encdec_decode(r, m, hd_ints(r, c->what->ids, (size_t)len), hd_seg_of(r, &len, 1, NULL),
-                     hd_memory_rows(r, memory, item, 1), NULL);
+                     hd_memory_rows(r, &memory, 1), NULL);
     r->probe = before;
     return hd_run_status(r, err);
 }
 
-hd_status hd_whisper_align(double *out, hd_run *r, const hd_encdec *m, const hd_memory *memory, size_t item,
+hd_status hd_whisper_align(double *out, hd_run *r, const hd_encdec *m, const hd_memory *memory,
                            const hd_whisper_rules *rules, const hd_aligning *what, hd_err *err)
 {
     size_t said = what->count - what->prompt, cells = 0, all = 0;
@@ -104,7 +103,7 @@ hd_status hd_whisper_align(double *out, hd_run *r, const hd_encdec *m, const hd_
     int32_t *column = hd_mem_array(said, sizeof *column);
     c.weight = hd_mem_array(all, sizeof *c.weight);
     hd_status s = column && c.weight ? HD_OK : hd_err_nomem(err, all * sizeof *c.weight);
-    if (!s) s = look(&c, r, m, memory, item, err);
+    if (!s) s = look(&c, r, m, memory, err);
     if (!s) s = make_cost(&c, err);
     if (!s) s = hd_time_warp(column, c.weight, c.tokens, what->rows, err);
     for (size_t i = 0; !s && i < said; i++) out[i] = what->seconds * column[i < c.tokens ? i : c.tokens - 1];

@@ -24,7 +24,7 @@ typedef struct hd_aligning {
 
 /* out [count - prompt]: seconds from the begin of the window at which each token behind the prompt is over;
    the last one, which the decoder need not read, has the time of the one before. */
-hd_status hd_whisper_align(double *out, hd_run *r, const hd_encdec *m, const hd_memory *memory, size_t item,
+hd_status hd_whisper_align(double *out, hd_run *r, const hd_encdec *m, const hd_memory *memory,
                            const hd_whisper_rules *rules, const hd_aligning *what, hd_err *err);
 
 /* Tokens put together to words, as Whisper does: at spaces, or for languages without them at every character;

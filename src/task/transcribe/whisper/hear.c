@@ -1,4 +1,4 @@
-/* One window: search, and search again with random draws where the result is poor. */
+/* Windows of some files: search, and search again with random draws where a result is poor. */
 #include <math.h>
 #include <string.h>
 
@@ -53,82 +53,145 @@ static hd_status keep(hd_window_text *to, const hd_guess *g, size_t vocab, hd_er
     return s;
 }
 
-/* A search at one temperature; logp: NULL, or [vocab] for what follows the start. */
-static hd_status search(hd_window_text *to, const hd_listening *l, float temperature, hd_real *logp,
-                        hd_err *err)
+/* What a search over windows needs of each, one behind the other. */
+typedef struct side_by_side {
+    const hd_memory **memory;
+    int32_t *len, *row, *key;
+    bool *timestamps;
+    hd_ids prompt;
+    void *block;
+} side_by_side;
+
+static void release_side(side_by_side *b)
 {
-    const hd_whisper *w = l->w;
-    const hd_whisper_rules *rules = &w->rules;
-    const int32_t len = (int32_t)l->prompt.count, row = (int32_t)l->start, key = (int32_t)l->number;
-    const hd_recall what = {&w->memory, l->prompt.at, &len, logp ? &row : NULL, logp};
-    const bool draws = temperature > COLD, beam = !draws && l->opt->beam > 1;
-    hd_whisper_adjust adjust = {rules, l->timestamps, !beam};
+    hd_ids_release(&b->prompt);
+    hd_mem_free(b->block);
+}
+
+static hd_status lay_side(side_by_side *b, hd_listening *const *l, size_t count, hd_err *err)
+{
+    const size_t each = sizeof *b->memory + 3 * sizeof *b->len + sizeof *b->timestamps;
+    *b = (side_by_side){.block = hd_mem_array(count + 1, each)};
+    if (!b->block) return hd_err_nomem(err, count * each);
+    b->memory = b->block, b->len = (int32_t *)(b->memory + count), b->row = b->len + count;
+    b->key = b->row + count, b->timestamps = (bool *)(b->key + count);
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < count; i++) {
+        const hd_ids *p = &l[i]->prompt;
+        b->memory[i] = &l[i]->memory, b->timestamps[i] = l[i]->timestamps;
+        b->len[i] = (int32_t)p->count, b->row[i] = (int32_t)l[i]->start, b->key[i] = (int32_t)l[i]->number;
+        s = hd_ids_reserve(&b->prompt, p->count, err);
+        if (s) break;
+        memcpy(b->prompt.at + b->prompt.count, p->at, p->count * sizeof *p->at);
+        b->prompt.count += p->count;
+    }
+    return s;
+}
+
+/* A search at one temperature; logp: NULL, or [count, vocab] for what follows the start. */
+static hd_status search(const hd_hearing_room *room, hd_listening *const *l, size_t count, float temperature,
+                        hd_real *logp, hd_err *err)
+{
+    const hd_whisper_rules *rules = &room->w->rules;
+    const bool draws = temperature > COLD, beam = !draws && room->opt->beam > 1;
+    side_by_side b = {0};
+    hd_stepper stepper = {0};
+    hd_found *found = NULL;
+    hd_status s = lay_side(&b, l, count, err);
+    hd_whisper_adjust adjust = {rules, b.timestamps, !beam};
+    const hd_recall what = {b.memory, count, rules->longest, b.prompt.at, b.len, logp ? b.row : NULL, logp};
     hd_search_opt o = {.kind = draws  ? HD_SEARCH_SAMPLE
                                : beam ? HD_SEARCH_BEAM
                                       : HD_SEARCH_GREEDY,
                        .end = rules->end,
-                       .max_length = rules->longest > l->prompt.count ? rules->longest - l->prompt.count : 1,
                        .adjust = {hd_whisper_adjust_row, &adjust},
                        .length = {.kind = HD_LENGTH_AVERAGE},
-                       .beam = l->opt->beam,
+                       .beam = room->opt->beam,
                        .cut_equal = true,
                        .temperature = temperature,
-                       .seed = l->opt->seed,
-                       .key = &key};
-    hd_stepper stepper = {0};
-    hd_found *found = NULL;
-    hd_status s = hd_encdec_recall_stepper(&stepper, w->model, &what, err);
-    if (!s) s = hd_search(&found, l->r, &stepper, &o, err);
-    if (!s && !hd_found_count(found, 0)) s = hd_err_set(err, HD_EARG, "no text was found");
-    if (!s) s = keep(to, hd_found_at(found, 0), rules->vocab, err);
-    to->temperature = (double)temperature;
+                       .seed = room->opt->seed,
+                       .key = b.key};
+    if (!s) s = hd_encdec_recall_stepper(&stepper, room->w->model, &what, err);
+    if (!s) s = hd_search(&found, room->r, &stepper, &o, err);
+    for (size_t i = 0; !s && i < count; i++) {
+        l[i]->heard.temperature = (double)temperature;
+        if (!hd_found_count(found, i)) s = hd_err_set(err, HD_EARG, "no text was found");
+        if (!s) s = keep(&l[i]->heard, hd_found_at(found, i), rules->vocab, err);
+    }
     hd_found_free(found);
     hd_stepper_release(&stepper);
+    release_side(&b);
     return s;
 }
 
-hd_status hd_whisper_hear(hd_window_text *out, const hd_listening *l, hd_err *err)
+/* Whether a text is to be tried again, and whether somebody speaks at all. */
+static void judge(hd_listening *l, const hd_whisper_opt *o)
 {
-    const hd_whisper_opt *o = l->opt;
-    const hd_whisper_rules *rules = &l->w->rules;
+    hd_window_text *heard = &l->heard;
+    const bool unsure = heard->logprob < o->least_logprob;
+    heard->skip = unsure && heard->no_speech > o->most_no_speech;
+    l->poor = !heard->skip && (unsure || heard->compression > o->most_compression);
+}
+
+hd_status hd_whisper_hear(const hd_hearing_room *room, hd_listening *const *l, size_t count, hd_err *err)
+{
+    const hd_whisper_opt *o = room->opt;
+    const hd_whisper_rules *rules = &room->w->rules;
     const size_t tries = o->temperatures ? o->temperatures : 1;
-    hd_real *logp = rules->no_speech >= 0 ? hd_mem_array(rules->vocab, sizeof *logp) : NULL;
-    hd_status s = rules->no_speech >= 0 && !logp ? hd_err_nomem(err, rules->vocab * sizeof *logp) : HD_OK;
-    out->no_speech = NAN;
-    for (size_t i = 0; !s && i < tries; i++) {
-        s = search(out, l, o->temperatures ? o->temperature[i] : COLD, i ? NULL : logp, err);
-        if (s) break;
-        if (logp && !i) out->no_speech = exp((double)logp[rules->no_speech]);
-        bool unsure = out->logprob < o->least_logprob;
-        out->skip = unsure && out->no_speech > o->most_no_speech;
-        if (out->skip || (!unsure && !(out->compression > o->most_compression))) break;
+    hd_listening **left = hd_mem_array(count, sizeof *left);
+    hd_real *logp = rules->no_speech >= 0 ? hd_mem_array(count * rules->vocab, sizeof *logp) : NULL;
+    hd_status s = !left || (rules->no_speech >= 0 && !logp)
+                      ? hd_err_nomem(err, count * rules->vocab * sizeof *logp)
+                      : HD_OK;
+    for (size_t i = 0; !s && i < count; i++) left[i] = l[i], l[i]->heard.no_speech = NAN;
+    for (size_t n = 0; !s && count && n < tries; n++) {
+        s = search(room, left, count, o->temperatures ? o->temperature[n] : COLD, n ? NULL : logp, err);
+        size_t poor = 0;
+        for (size_t i = 0; !s && i < count; i++) {
+            if (logp && !n)
+                left[i]->heard.no_speech = exp((double)logp[i * rules->vocab + (size_t)rules->no_speech]);
+            judge(left[i], o);
+            if (left[i]->poor) left[poor++] = left[i];
+        }
+        count = poor;
     }
     hd_mem_free(logp);
+    hd_mem_free(left);
     return s;
 }
 
-hd_status hd_whisper_detect(int32_t *out, hd_whisper *w, hd_run *r, hd_err *err)
+static int32_t likeliest(const hd_whisper_rules *rules, const hd_real *logp)
 {
-    const hd_whisper_rules *rules = &w->rules;
-    const int32_t len = 1;
-    const hd_recall what = {.memory = &w->memory, .prompt = &rules->start, .len = &len};
-    hd_stepper stepper = {0};
-    hd_real *logp = hd_mem_array(rules->vocab, sizeof *logp);
-    hd_status s = logp ? HD_OK : hd_err_nomem(err, rules->vocab * sizeof *logp);
-    if (!s) s = hd_encdec_recall_stepper(&stepper, w->model, &what, err);
-    if (!s) {
-        hd_run_begin(r, HD_INFERENCE);
-        hd_read_output(r, stepper.join(r, stepper.context, 1), logp);
-        s = hd_run_status(r, err);
+    int32_t best = rules->language[0].id;
+    for (size_t i = 1; i < rules->languages; i++) {
+        int32_t id = rules->language[i].id;
+        if (logp[id] > logp[best] || (logp[id] == logp[best] && id < best)) best = id;
     }
-    size_t best = 0;
-    for (size_t i = 1; !s && i < rules->languages; i++)
-        if (logp[rules->language[i].id] > logp[rules->language[best].id] ||
-            (logp[rules->language[i].id] == logp[rules->language[best].id] &&
-             rules->language[i].id < rules->language[best].id))
-            best = i;
-    if (!s) *out = rules->language[best].id;
+    return best;
+}
+
+hd_status hd_whisper_detect(const hd_hearing_room *room, hd_listening *const *l, size_t count, hd_err *err)
+{
+    const hd_whisper_rules *rules = &room->w->rules;
+    hd_stepper stepper = {0};
+    side_by_side b = {0};
+    hd_real *logp = hd_mem_array(count * rules->vocab, sizeof *logp);
+    hd_status s = logp ? HD_OK : hd_err_nomem(err, count * rules->vocab * sizeof *logp);
+    for (size_t i = 0; !s && i < count; i++) {
+        l[i]->prompt.count = 0;
+        s = hd_ids_add(&l[i]->prompt, rules->start, err);
+    }
+    if (!s) s = lay_side(&b, l, count, err);
+    const hd_recall what = {.memory = b.memory, .items = count, .prompt = b.prompt.at, .len = b.len};
+    if (!s) s = hd_encdec_recall_stepper(&stepper, room->w->model, &what, err);
+    if (!s) {
+        hd_run_begin(room->r, HD_INFERENCE);
+        hd_read_output(room->r, stepper.join(room->r, stepper.context, count), logp);
+        s = hd_run_status(room->r, err);
+    }
+    for (size_t i = 0; !s && i < count; i++) l[i]->language = likeliest(rules, logp + i * rules->vocab);
     hd_stepper_release(&stepper);
+    release_side(&b);
     hd_mem_free(logp);
     return s;
 }

@@ -224,3 +224,13 @@ const char *hd_whisper_language_code(const hd_whisper_rules *r, int32_t id)
         if (r->language[i].id == id) return r->language[i].code;
     return NULL;
 }
+
+hd_status hd_whisper_prompt(hd_ids *to, const hd_whisper_rules *r, int32_t language, bool translate,
+                            bool timestamps, hd_err *err)
+{
+    hd_status s = hd_ids_add(to, r->start, err);
+    if (!s && language >= 0) s = hd_ids_add(to, language, err);
+    if (!s && language >= 0) s = hd_ids_add(to, translate ? r->translate : r->transcribe, err);
+    if (!s && !timestamps && r->no_timestamps >= 0) s = hd_ids_add(to, r->no_timestamps, err);
+    return s;
+}

@@ -46,10 +46,15 @@ void hd_whisper_rules_release(hd_whisper_rules *r); /* accepts {0} */
 int32_t hd_whisper_language_id(const hd_whisper_rules *r, const char *called, hd_err *err);
 const char *hd_whisper_language_code(const hd_whisper_rules *r, int32_t id); /* NULL: it is none */
 
+/* Appends what stands before a text: start, language and task (language -1: neither), and unless there are to
+   be timestamps the token that says so. */
+hd_status hd_whisper_prompt(hd_ids *to, const hd_whisper_rules *r, int32_t language, bool translate,
+                            bool timestamps, hd_err *err);
+
 /* What may follow, for hd_search_opt.adjust: lists, and where there are timestamps their order. */
 typedef struct hd_whisper_adjust {
     const hd_whisper_rules *rules;
-    bool timestamps;
+    const bool *timestamps; /* [items] of the search */
     bool normalize; /* probabilities of what is left add up to 1: not for beams, as transformers has it */
 } hd_whisper_adjust;
 
