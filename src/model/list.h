@@ -24,8 +24,9 @@
     X(encoder, "stages of recurrent layers and Transformer blocks, for classifiers")  \
     X(classifier, "a layer that gives labels or numbers, on a model that has rows")   \
     X(detr, "queries that find the objects of a picture: the Detection Transformer")  \
-    X(reader, "LSTM layers over the points of a pen that say characters, by CTC")      \
+    X(reader, "LSTM layers over the points of a pen that say characters, by CTC")     \
     X(handwriting, "LSTM layers that write with a pen, and a window over characters") \
+    X(pen_gpt, "the Transformer's decoder over characters and points of a pen")       \
     HD_IMAGE_MODEL_LIST(X)                                                            \
     HD_LM_LIST(X)
 

@@ -28,7 +28,7 @@ const char *const hd_train_model_names[] = {
     HD_LM_LIST(X)
 #undef X
         "transformer",
-    "music",
+    "music", "handwriting",
 #define X(name, text) #name,
     HD_IMAGE_MODEL_LIST(X)
 #undef X

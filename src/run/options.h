@@ -60,6 +60,7 @@ typedef struct hd_train_options {
     X(VIT, "a vit that reads pictures")                                                                    \
     X(ANCHORS, "--query-kind anchors")                                                                     \
     X(MUSIC, "--model music")                                                                              \
+    X(PEN_CELLS, "--model handwriting")                                                                    \
     X(PICTURES, "pictures to learn from")                                                                  \
     X(SOUND, "sounds to learn from")                                                                       \
     X(TEXTS, "texts to learn from")
@@ -115,7 +116,8 @@ bool hd_train_names_cell(int choice); /* whether it is of cells: tanh, sigmoid *
 enum {
     HD_TRAIN_MODEL_TRANSFORMER = HD_LM_KINDS,
     HD_TRAIN_MODEL_MUSIC, /* a gpt whose tokens are music */
-    HD_TRAIN_MODEL_IMAGE  /* then encoders of pictures */
+    HD_TRAIN_MODEL_HANDWRITING,
+    HD_TRAIN_MODEL_IMAGE /* then encoders of pictures */
 };
 extern const char *const hd_train_model_names[]; /* ends with NULL */
 

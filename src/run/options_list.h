@@ -131,7 +131,7 @@
 
     CHOICE("model", 0, "NAME", "gpt", model, hd_train_model_names,
         "lm: ngram, maxent, ffnn, rnn, gru, lstm, gpt or music (a gpt of chorales or MIDI files); tasks with labels: rnn, gru, lstm or transformer; "
-        "classify pictures: vit or resnet", MODEL, FOR(LM | LABELS), SHAPE)
+        "classify pictures: vit or resnet; write: handwriting (LSTM layers) or gpt (points in bins)", MODEL, FOR(LM | LABELS | WRITE), SHAPE)
     INT("image-size", 0, "N", "0", image_size, 0, 4096,
         "side of the square that pictures are scaled to, in pixels; 0: that of the pictures, up to 64, or "
         "that of the model", PICTURE_MODEL, .from = HD_FROM_DEFAULT)
@@ -191,9 +191,9 @@
     REAL("query-reach", 0, "X", "0", query_reach, 0, 1000,
         "what an anchor sees of the picture: its box and X times its size around it, half on each side; 0: all of "
         "it", MODEL, FOR(DETECT), SHAPE, NEEDS(HD_HAS_ANCHORS))
-    INT("mixtures", 0, "N", "20", mixtures, 1, HD_MIXTURE_MOST, "Gaussians whose mixture is the next point", MODEL, FOR(WRITE), SHAPE)
+    INT("mixtures", 0, "N", "20", mixtures, 1, HD_MIXTURE_MOST, "Gaussians whose mixture is the next point", MODEL, FOR(WRITE), SHAPE, NEEDS(HD_HAS_PEN_CELLS))
     INT("window-gaussians", 0, "N", "10", window_gaussians, 0, HD_WINDOW_MOST,
-        "Gaussians of the window that moves along the text; 0: no text is read", MODEL, FOR(WRITE), SHAPE)
+        "Gaussians of the window that moves along the text; 0: no text is read", MODEL, FOR(WRITE), SHAPE, NEEDS(HD_HAS_PEN_CELLS))
     INT("layers", 0, "N", "4", layers, 1, 1000, "layers; of a translator those of encoder and decoder each",
         MODEL, SIZE, NEEDS(HD_HAS_LAYERS))
     INT("width", 0, "N", "128", width, 1, 65536, "hidden size (d_model)", MODEL, SIZE, NEEDS(HD_HAS_NETWORK))

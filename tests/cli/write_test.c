@@ -139,6 +139,56 @@ static void a_stopped_run_goes_on_bit_for_bit(void **state)
         "for f in cut/train/step-12/*.safetensors; do cmp $f whole/train/step-12/${f##*/} || exit 1; done");
 }
 
+#define GPT                                                                                                 \
+    "$HEED train -q --task write --model gpt --train toy.tsv --valid-fraction 0.1 --device cpu --layers 2 " \
+    "--heads 4 --batch-size 16 --dropout 0 --warmup 20 "
+
+/* Points in bins, and the same verb. */
+static void a_gpt_writes_what_the_text_says(void **state)
+{
+    (void)state;
+    must_run(GPT "--width 48 --lr 0.005 --steps 400 --valid-every 400 --out g");
+    /* so soon about half of the lines are right; of random ones it would be one in twenty */
+    const char *right =
+        must_run("cut -f1 toy.tsv | head -n 60 >texts; $HEED write g --texts texts --bias 1 --out "
+                 "g.tsv && awk -F'\\t' -f read.awk g.tsv | awk '$1 == $2 { n++ } END { print n }'");
+    if (atoi(right) < 20) fail_msg("%s of 60 lines", right);
+    const char *log = must_run("grep '\"valid\"' g/train/log.jsonl | tail -n 1");
+    double loss = number_behind(log, "\"loss\":"), one = number_behind(log, "\"one_gaussian\":");
+    if (!(loss < one - 3)) fail_msg("loss %g, one Gaussian %g", loss, one);
+    must_run("$HEED write g lo --out a.tsv --seed 5 --threads 1 && $HEED write g lo ol --out b.tsv --seed 5 "
+             "--threads 3 && head -n 1 b.tsv | cmp a.tsv && $HEED write g lo --out b.tsv --seed 6 && ! cmp "
+             "-s a.tsv "
+             "b.tsv");
+    /* a prime comes first, as it is */
+    must_run(
+        "head -n 1 toy.tsv >prime.tsv; $HEED write g o --prime prime.tsv --out p.tsv --points 30; cut -f2 "
+        "prime.tsv | tr -d '\\n' >a; cut -f2 p.tsv | head -c $(wc -c <a) | cmp a; $HEED info g | grep -q "
+        "directions");
+    assert_fails("$HEED write g lo --out f.svg --attention w.svg", 1, "is a gpt and has no window");
+    assert_fails("$HEED write g '' --out a.svg", 1, "no text to write");
+}
+
+static void a_gpt_goes_on_bit_for_bit(void **state)
+{
+    (void)state;
+    must_run(GPT "--width 16 --out gw --steps 12 --save-every 6 --valid-every 4 --threads 1");
+    must_run(GPT
+             "--width 16 --out gc --steps 6 --decay-steps 12 --save-every 6 --valid-every 4 --threads 3 && "
+             "$HEED train -q --resume --out gc --steps 12 --threads 2 && cmp gw/model.safetensors "
+             "gc/model.safetensors");
+    assert_fails(GPT "--width 16 --mixtures 3 --out x", 2, "--mixtures|--model handwriting");
+    assert_fails(GPT "--width 18 --out x", 2, "--width 18 cannot be split over --heads 4");
+    assert_fails(GPT "--preset handwriting-small --out x", 2, "--preset handwriting-small is of LSTM");
+    assert_fails("$HEED train -q --task write --model lstm --train toy.tsv --out x", 2, "does not write");
+    assert_fails("$HEED train -q --task write --train toy.tsv --heads 3 --out x", 2, "--heads");
+    /* numbers that make no model */
+    assert_fails(
+        "cp -r gw bad; sed -i 's/\"lengths\": 20/\"lengths\": 1/' bad/config.json; $HEED write bad lo --out "
+        "a.svg",
+        1, "bad/config.json");
+}
+
 static void a_reader_reads_what_is_written(void **state)
 {
     (void)state;
@@ -252,6 +302,8 @@ int main(void)
         cmocka_unit_test(a_prime_is_gone_on_with),
         cmocka_unit_test(a_model_without_a_window_writes_what_it_likes),
         cmocka_unit_test(a_stopped_run_goes_on_bit_for_bit),
+        cmocka_unit_test(a_gpt_writes_what_the_text_says),
+        cmocka_unit_test(a_gpt_goes_on_bit_for_bit),
         cmocka_unit_test(a_reader_reads_what_is_written),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(lines_that_cannot_be_written_are_named),

@@ -1,24 +1,27 @@
 /* Handwriting on the device against the cpu: the loss and gradients of a training step as a run sends it,
    captured steps among them. */
 #include "device_steps.h"
-#include "task/write/training.h"
+#include "task/write/kind.h"
 
 enum { LINES = 3, WIDTH = 32, VOCAB = 9, LONGEST = 150 };
 
 static const size_t points[LINES] = {31, 140, 77}, letters[LINES] = {3, 11, 6};
 static const struct {
     const char *name;
+    const hd_write_kind *kind;
     int window;
-} kinds[] = {{"window 0", 0}, {"window 4", 4}};
+} kinds[] = {
+    {"window 0", &hd_write_network, 0}, {"window 4", &hd_write_network, 4}, {"gpt", &hd_write_tokens, 0}};
 
 /* A model with the lines that it learns, which refer to the rest. */
 typedef struct writing {
-    hd_handwriting *m;
+    const hd_write_kind *kind;
+    hd_model m;
     hd_strokes strokes;
     size_t first[LINES + 1];
     int32_t id[3 + 11 + 6];
     hd_write_lines lines;
-    hd_handwriting_batch sent;
+    hd_write_batch sent;
 } writing;
 
 static const char *name_of(size_t kind)
@@ -43,17 +46,25 @@ static hd_strokes strokes_of(void)
     return s;
 }
 
-static hd_handwriting *model_of(hd_backend *b, int window)
+static hd_model model_of(hd_backend *b, size_t kind)
 {
     hd_err err = {0};
-    hd_handwriting *m = NULL;
-    const hd_handwriting_opt o = {.width = WIDTH,
-                                  .vocab = VOCAB,
-                                  .layers = 3,
-                                  .mixtures = 5,
-                                  .window = window,
-                                  .scale = {{1, 0}, {1, 1}}};
-    if (hd_handwriting_new(&m, b, &o, true, &err) || hd_handwriting_draw(m, 3, 12, &err))
+    hd_model m;
+    const hd_pen_scale scale = {{1, 0}, {1, 1}};
+    hd_write_sizes o = {.network = {.width = WIDTH,
+                                    .vocab = VOCAB,
+                                    .layers = 3,
+                                    .mixtures = 5,
+                                    .window = kinds[kind].window,
+                                    .scale = scale}};
+    if (kinds[kind].kind == &hd_write_tokens)
+        o.tokens = (hd_pen_gpt_opt){
+            .stack = {.layers = 2, .heads = 2, .width = WIDTH, .inner = 2 * WIDTH, .act = HD_gelu},
+            .vocab = VOCAB,
+            .positions = 200,
+            .scale = scale,
+            .bins = {8, 6, 0.2f, 9}};
+    if (kinds[kind].kind->make(&m, b, &o, true, &err) || kinds[kind].kind->draw(m.self, 3, 12, &err))
         fail_msg("%s", err.text);
     return m;
 }
@@ -61,19 +72,19 @@ static hd_handwriting *model_of(hd_backend *b, int window)
 static void *make(hd_backend *b, size_t kind, hd_params **params)
 {
     writing *w = calloc(1, sizeof *w);
-    w->m = model_of(b, kinds[kind].window);
+    w->kind = kinds[kind].kind, w->m = model_of(b, kind);
     w->strokes = strokes_of();
     for (size_t i = 0; i < LINES; i++) w->first[i + 1] = w->first[i] + letters[i];
     for (size_t i = 0; i < COUNT_OF(w->id); i++) w->id[i] = (int32_t)(i * 5 % VOCAB);
     w->lines = (hd_write_lines){.strokes = &w->strokes, .id = w->id, .first_id = w->first};
-    *params = &w->m->params;
+    *params = w->m.params;
     return w;
 }
 
 static void discard(void *model)
 {
     writing *w = model;
-    hd_handwriting_free(w->m);
+    hd_model_free(&w->m);
     hd_strokes_release(&w->strokes);
     free(w);
 }
@@ -82,14 +93,13 @@ static uint64_t send(hd_run *r, void *model)
 {
     const uint32_t which[LINES] = {2, 0, 1};
     writing *w = model;
-    const hd_handwriting_opt *o = &w->m->opt;
-    return hd_write_send(r, &w->sent, &w->lines, which, LINES, &o->scale, o->window > 0);
+    return w->kind->send(r, &w->sent, &w->lines, which, LINES, w->m.self);
 }
 
 static hd_tensor *loss(hd_run *r, void *model)
 {
     const writing *w = model;
-    return hd_handwriting_loss(r, w->m, &w->sent);
+    return w->kind->loss(r, w->m.self, &w->sent);
 }
 
 static const steps_model handwriting = {.kinds = COUNT_OF(kinds),

@@ -128,7 +128,7 @@ static hd_status check_text(const char *text, hd_err *err)
 static hd_status gather(call *c, hd_err *err)
 {
     const hd_words *w = &c->command.operands;
-    bool reads = hd_model_folder_handwriting(&c->command.model)->opt.window > 0;
+    bool reads = hd_write_reads(&c->command.model);
     if (c->o->texts) return read_texts(c, err);
     hd_status s = hd_mem_reserve(&c->line, &c->room, (size_t)w->count + 1, sizeof *c->line, err);
     for (int i = 1; !s && i < w->count; i++) {
@@ -214,7 +214,7 @@ static hd_status save_html(const char *path, hd_drawing *d, hd_err *err)
 
 static hd_status draw(const call *c, const char *path, bool window, hd_err *err)
 {
-    const hd_handwriting_opt *o = &hd_model_folder_handwriting(&c->command.model)->opt;
+    const hd_pen_scale *pen = hd_write_scale(&c->command.model);
     hd_drawn_line *line = hd_mem_array(c->lines + 1, sizeof *line);
     size_t letters = 0, bytes = 0;
     for (size_t i = 0; i < c->lines; i++)
@@ -230,7 +230,7 @@ static hd_status draw(const call *c, const char *path, bool window, hd_err *err)
     }
     hd_drawn_lines v = {.line = line,
                         .lines = c->lines,
-                        .scale = stride / hypot((double)o->scale.deviation[0], (double)o->scale.deviation[1]),
+                        .scale = stride / hypot((double)pen->deviation[0], (double)pen->deviation[1]),
                         .window = window};
     hd_drawing d = hd_drawn_lines_drawing(&v);
     if (!s) s = ends_in(path, ".html") ? save_html(path, &d, err) : hd_plot_save(path, &d, err);
@@ -267,9 +267,10 @@ static hd_status run(hd_command *command, hd_err *err)
     size_t cut = 0;
     hd_status s = o->prime ? hd_strokes_read(&c->prime, o->prime, err) : HD_OK;
     if (!s) s = hd_model_prepare(&command->model.model, HD_DECODING, err);
-    if (!s && (o->attention || o->monotone) && !hd_model_folder_handwriting(&command->model)->opt.window)
-        s = hd_err_set(err, HD_EARG, "%s: the model reads no text, and has no window",
-                       o->attention ? "--attention" : "--monotone");
+    if (!s && (o->attention || o->monotone) && !hd_write_looks(&command->model))
+        s = hd_err_set(err, HD_EARG, "%s: the model %s no window",
+                       o->attention ? "--attention" : "--monotone",
+                       hd_write_reads(&command->model) ? "is a gpt and has" : "reads no text, and has");
     if (!s) s = gather(c, err);
     if (!s) s = write_lines(c, err);
     if (!s && o->out)

@@ -47,7 +47,7 @@ size_t hd_write_points(const hd_strokes *s, const uint32_t *which, size_t count)
 /* -- a batch -- */
 
 /* Steps of captured graphs are many: of their lengths there should be few kinds. */
-static hd_bounds bounds_of(const hd_run *r, const int32_t *len, size_t count, size_t step)
+hd_bounds hd_write_bounds(const hd_run *r, const int32_t *len, size_t count, size_t step)
 {
     hd_bounds b = {.items = count};
     for (size_t i = 0; i < count; i++) {
@@ -100,7 +100,7 @@ uint64_t hd_write_send_text(hd_run *r, hd_handwriting_batch *to, const hd_write_
     if (!letters || !id) return 0;
     for (size_t i = 0, at = 0; i < count; at += (size_t)letters[i++])
         if (letters[i]) memcpy(id + at, l->id + l->first_id[which[i]], (size_t)letters[i] * sizeof *id);
-    hd_bounds text = bounds_of(r, letters, count, 16);
+    hd_bounds text = hd_write_bounds(r, letters, count, 16);
     to->text = hd_seg_within(r, letters, count, NULL, text);
     to->ids = hd_ids_within(r, id, ids, text.rows);
     return hd_shape_of(text, ids);
@@ -116,7 +116,7 @@ uint64_t hd_write_send(hd_run *r, hd_handwriting_batch *to, const hd_write_lines
     for (size_t i = 0; len && key && i < count; i++)
         len[i] = (int32_t)hd_strokes_points(l->strokes, which[i]) - 1, key[i] = (int32_t)which[i];
     if (!len || !key) return 0;
-    hd_bounds points = bounds_of(r, len, count, 64);
+    hd_bounds points = hd_write_bounds(r, len, count, 64);
     hd_seg *seg = hd_seg_within(r, len, count, key, points);
     if (!seg) return 0;
     if (window) seg->steps = hd_unroll(r, seg);

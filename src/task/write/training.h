@@ -2,6 +2,7 @@
 #ifndef HD_TASK_WRITE_TRAINING_H
 #define HD_TASK_WRITE_TRAINING_H
 
+#include "model/stroke/handwriting.h"
 #include "run/recipe.h"
 #include "run/session.h"
 #include "task/write/write.h"
@@ -10,8 +11,6 @@ extern const hd_recipe hd_recipe_write;
 
 /* HD_EARG where options do not go together. */
 hd_status hd_write_check(const hd_train_options *o, hd_err *err);
-/* The model but for its characters and the mean and deviation of points. */
-hd_handwriting_opt hd_write_model(const hd_train_options *o);
 
 /* -- data (data.c) -- */
 
@@ -36,6 +35,8 @@ void hd_write_lines_release(hd_write_lines *l); /* accepts {0} */
 /* Points that are predicted: all of a line but the first. */
 size_t hd_write_points(const hd_strokes *s, const uint32_t *which, size_t count);
 
+/* What is sent of items of these lengths: where steps are captured of few kinds, in steps of `step` rows. */
+hd_bounds hd_write_bounds(const hd_run *r, const int32_t *len, size_t count, size_t step);
 /* Sends what lines say; the number tells its shape. */
 uint64_t hd_write_send_text(hd_run *r, hd_handwriting_batch *to, const hd_write_lines *l,
                             const uint32_t *which, size_t count);

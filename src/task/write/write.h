@@ -3,14 +3,8 @@
 #ifndef HD_TASK_WRITE_WRITE_H
 #define HD_TASK_WRITE_WRITE_H
 
-#include "data/strokes/strokes.h"
-#include "model/stroke/handwriting.h"
+#include "data/strokes/scale.h"
 #include "task/model_folder.h"
-
-static inline hd_handwriting *hd_model_folder_handwriting(const hd_model_folder *f)
-{
-    return f->model.self;
-}
 
 typedef struct hd_write_opt {
     double bias;             /* 0: as the model has it; the larger the tidier */
@@ -35,5 +29,9 @@ typedef struct hd_handwritten {
 hd_status hd_write(hd_handwritten *out, hd_run *r, const hd_model_folder *f, const char *const *line,
                    size_t lines, const hd_write_opt *opt, hd_err *err);
 void hd_handwritten_release(hd_handwritten *w); /* accepts {0} */
+
+const hd_pen_scale *hd_write_scale(const hd_model_folder *f); /* of the points that it learned from */
+bool hd_write_reads(const hd_model_folder *f);                /* whether it reads a text */
+bool hd_write_looks(const hd_model_folder *f);                /* whether it has a window over the text */
 
 #endif

@@ -1,12 +1,12 @@
-/* Writing with a model: points are drawn one after the other, those of all lines side by side. Easy to get
-   wrong: what the window has reached is that of the point just read, so a line ends before its next point is
-   drawn. */
+/* Writing with Graves' networks: points are drawn one after the other, those of all lines side by side. Easy
+   to get wrong: what the window has reached is that of the point just read, so a line ends before its next
+   point is drawn. */
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "task/write/write.h"
+#include "task/write/kind.h"
 
 /* Streams of the seed: one a line. */
 #define STREAM 0x70656e0000000000u
@@ -32,27 +32,12 @@ typedef struct writing {
     hd_real *out, *window, *kappa;
 } writing;
 
-void hd_handwritten_release(hd_handwritten *w)
-{
-    hd_pen_points_release(&w->points);
-    hd_text_release(&w->text);
-    hd_mem_free(w->phi);
-    *w = (hd_handwritten){0};
-}
-
 /* -- texts -- */
 
 static hd_status add_text(writing *w, const hd_model_folder *f, const char *line, hd_handwritten *to,
                           hd_err *err)
 {
-    const hd_strokes *prime = w->opt->prime;
-    size_t before = w->ids.count;
-    if (prime) hd_text_print(&to->text, "%s ", hd_strokes_text(prime, 0));
-    hd_text_put(&to->text, line);
-    hd_status s = hd_text_status(&to->text, err);
-    if (!s && to->text.size)
-        s = hd_tokenizer_encode_ids(f->tokenizer[0], to->text.data, to->text.size, &w->ids, err);
-    to->letters = w->ids.count - before;
+    hd_status s = hd_write_text(to, &w->ids, f, line, w->opt->prime, err);
     if (!s && w->model->opt.window && !to->letters) s = hd_err_set(err, HD_EARG, "there is no text to write");
     if (!s && !w->model->opt.window && *line)
         s = hd_err_set(err, HD_EARG,
@@ -261,16 +246,14 @@ static hd_status sit_down(writing *w, const hd_model_folder *f, hd_handwritten *
     return s;
 }
 
-hd_status hd_write(hd_handwritten *out, hd_run *r, const hd_model_folder *f, const char *const *line,
-                   size_t lines, const hd_write_opt *opt, hd_err *err)
+hd_status hd_write_network_lines(hd_handwritten *out, hd_run *r, const hd_model_folder *f,
+                                 const char *const *line, size_t lines, const hd_write_opt *opt, hd_err *err)
 {
-    writing w = {.run = r, .model = hd_model_folder_handwriting(f), .opt = opt, .lines = lines};
-    memset(out, 0, lines * sizeof *out);
+    writing w = {.run = r, .model = f->model.self, .opt = opt, .lines = lines};
     hd_status s = sit_down(&w, f, out, line, err);
     if (!s) s = write_points(&w, err);
     for (size_t i = 0; !s && i < lines; i++)
         if (out[i].points.count) out[i].points.at[out[i].points.count - 1].lift = true;
-    for (size_t i = 0; s && i < lines; i++) hd_handwritten_release(&out[i]);
     hd_cache_free(w.cache);
     hd_ids_release(&w.ids);
     hd_mem_free(w.desk);
