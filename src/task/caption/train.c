@@ -83,8 +83,8 @@ static hd_tensor *loss_of(hd_run *r, const captioning *t, float smoothing)
 {
     const picture_batch *b = &t->sent;
     hd_encoded memory = hd_encdec_encode(r, t->model, &(hd_items){.pixels = &b->pixels});
-    hd_rows x = hd_encdec_decode(r, t->model, b->text.input, b->text.seg, memory, NULL);
-    return hd_encdec_loss(r, t->model, x, b->text.output, &(hd_loss_opt){.coef = 1, .smoothing = smoothing});
+    return hd_seq2seq_loss(r, t->model, memory, &b->text, hd_tokenizer_special(t->folder.tokenizer[1]).start,
+                           smoothing);
 }
 
 /* -- the loop's side -- */

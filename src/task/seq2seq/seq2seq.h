@@ -31,6 +31,13 @@ void hd_seq2seq_continue(hd_encdec_opt *m, const hd_encdec_opt *now);
 hd_status hd_seq2seq_tokenizer(const hd_session *s, hd_tokenizer **out, hd_encdec_opt *model,
                                const hd_targets *texts, hd_err *err);
 
+/* -- training -- */
+
+/* The loss of the decoder, or of CTC where it is alone; of both the gradient is that of the weighted sum.
+   No column of its own is the blank of CTC, but that of the start, which no text has. */
+hd_tensor *hd_seq2seq_loss(hd_run *r, const hd_encdec *m, hd_encoded memory, const hd_targets_sent *text,
+                           int32_t start, float smoothing);
+
 /* -- folders -- */
 
 /* Makes the model that config.json describes and puts it into the folder. A fault stays in c. */

@@ -81,6 +81,23 @@ size_t hd_targets_sum(const hd_targets *t, const uint32_t *which, size_t count)
     return sum;
 }
 
+static uint64_t send_labels(hd_run *r, hd_targets_sent *out, const hd_targets *t, const hd_targets_ask *ask)
+{
+    size_t rows = hd_targets_sum(t, ask->which, ask->items) - ask->items, at = 0;
+    int32_t *len = hd_host_take(r, (ask->items + 1) * sizeof *len),
+            *label = hd_host_take(r, (rows + 1) * sizeof *label);
+    if (!len || !label) return 0;
+    for (size_t i = 0; i < ask->items; i++) {
+        size_t n = hd_targets_tokens(t, ask->which[i]) - 1;
+        if (n) memcpy(label + at, t->id + t->begin[ask->which[i]], n * sizeof *label);
+        len[i] = (int32_t)n, at += n;
+    }
+    hd_bounds bounds = hd_bounds_now(r, len, ask->items);
+    out->labels = hd_seg_within(r, len, ask->items, NULL, bounds);
+    out->label = hd_ids_within(r, label, rows, bounds.rows);
+    return hd_shape_of(bounds, rows);
+}
+
 uint64_t hd_targets_send(hd_run *r, hd_targets_sent *out, const hd_targets *t, const hd_targets_ask *ask)
 {
     size_t rows = hd_targets_sum(t, ask->which, ask->items), at = 0;
@@ -102,5 +119,6 @@ uint64_t hd_targets_send(hd_run *r, hd_targets_sent *out, const hd_targets *t, c
     *out = (hd_targets_sent){.seg = seg,
                              .input = hd_ids_within(r, input, rows, bounds.rows),
                              .output = hd_ids_within(r, output, rows, bounds.rows)};
-    return hd_shape_of(bounds, rows);
+    uint64_t shape = hd_shape_of(bounds, rows);
+    return ask->labels ? hd_shape_mix(shape, send_labels(r, out, t, ask)) : shape;
 }

@@ -53,12 +53,15 @@ typedef struct hd_targets_ask {
     hd_special special; /* what a text begins with for the decoder, and how it ends */
     bool exact;         /* the number of items is not filled up */
     bool unrolls;       /* the decoder goes row by row */
+    bool labels;        /* CTC learns them, too */
 } hd_targets_ask;
 
 /* What a decoder reads and what it is to say, in backend memory, as long as the step. */
 typedef struct hd_targets_sent {
     const hd_seg *seg;
     const int32_t *input, *output;
+    const hd_seg *labels; /* of CTC, without the end; NULL: none were asked for */
+    const int32_t *label;
 } hd_targets_sent;
 
 /* Sends the texts, before the first kernel of the step is called. Returns the shape that a captured step has

@@ -18,8 +18,6 @@
 typedef struct sound_batch {
     hd_frames frames;
     hd_targets_sent text;
-    const hd_seg *labels;
-    const int32_t *label; /* of CTC, without the end */
 } sound_batch;
 
 typedef struct transcribing {
@@ -33,24 +31,6 @@ typedef struct transcribing {
 } transcribing;
 
 /* -- batches -- */
-
-/* What CTC learns: no column of its own is the blank, but that of the start, which no text has. */
-static uint64_t send_labels(hd_run *r, transcribing *t, const hd_targets *from, const hd_sound_batch *b)
-{
-    size_t rows = hd_targets_sum(from, b->which, b->items) - b->items, at = 0;
-    int32_t *len = hd_host_take(r, (b->items + 1) * sizeof *len),
-            *label = hd_host_take(r, (rows + 1) * sizeof *label);
-    if (!len || !label) return 0;
-    for (size_t i = 0; i < b->items; i++) {
-        size_t n = hd_targets_tokens(from, b->which[i]) - 1;
-        if (n) memcpy(label + at, from->id + from->begin[b->which[i]], n * sizeof *label);
-        len[i] = (int32_t)n, at += n;
-    }
-    hd_bounds bounds = hd_bounds_now(r, len, b->items);
-    t->sent.labels = hd_seg_within(r, len, b->items, NULL, bounds);
-    t->sent.label = hd_ids_within(r, label, rows, bounds.rows);
-    return hd_shape_of(bounds, rows);
-}
 
 static hd_frames_host host_of(const transcribing *t, const hd_sound_batch *b)
 {
@@ -76,26 +56,17 @@ static uint64_t send_batch(hd_run *r, transcribing *t, const hd_targets *from, c
                                                       .key = key,
                                                       .items = b->items,
                                                       .special = hd_tokenizer_special(t->folder.tokenizer[1]),
-                                                      .unrolls = hd_encdec_unrolls(t->model)});
-    uint64_t shape = hd_shape_mix(hd_frames_send(r, &t->sent.frames, &host), text);
-    return t->model->ctc.w ? hd_shape_mix(shape, send_labels(r, t, from, b)) : shape;
+                                                      .unrolls = hd_encdec_unrolls(t->model),
+                                                      .labels = t->model->ctc.w});
+    return hd_shape_mix(hd_frames_send(r, &t->sent.frames, &host), text);
 }
 
-/* That of the decoder, or of CTC where it is alone; of both the gradient is that of the weighted sum. */
 static hd_tensor *loss_of(hd_run *r, const transcribing *t, float smoothing)
 {
     const sound_batch *b = &t->sent;
-    const hd_encdec *m = t->model;
-    hd_tensor *aligned = NULL;
-    hd_encoded memory = hd_encdec_encode(r, m, &(hd_items){.frames = &b->frames});
-    if (m->ctc.w)
-        aligned =
-            hd_ctc(r, hd_encdec_ctc(r, m, memory), b->label, b->labels,
-                   hd_tokenizer_special(t->folder.tokenizer[1]).start, &(hd_loss_opt){.coef = m->opt.ctc});
-    if (!hd_encdec_decodes(&m->opt)) return aligned;
-    hd_rows x = hd_encdec_decode(r, m, b->text.input, b->text.seg, memory, NULL);
-    return hd_encdec_loss(r, m, x, b->text.output,
-                          &(hd_loss_opt){.coef = 1 - m->opt.ctc, .smoothing = smoothing});
+    hd_encoded memory = hd_encdec_encode(r, t->model, &(hd_items){.frames = &b->frames});
+    return hd_seq2seq_loss(r, t->model, memory, &b->text, hd_tokenizer_special(t->folder.tokenizer[1]).start,
+                           smoothing);
 }
 
 /* -- the loop's side -- */
