@@ -12,11 +12,12 @@
 #include "model/prepare.h"
 #include "op/replay.h"
 #include "task/bench_pictures.h"
+#include "task/bench_sounds.h"
 #include "train/optimizer.h"
 
 enum { WARM = 4, MOST_ROUNDS = 200, LENGTH = 32 };
 
-typedef enum work { TRAIN, TRAIN_GPT, TRAIN_PICTURES, DECODE, DECODE_GPT, READ } work;
+typedef enum work { TRAIN, TRAIN_GPT, TRAIN_PICTURES, TRAIN_SOUNDS, DECODE, DECODE_GPT, READ, FEATURES } work;
 
 typedef struct spec {
     const char *name;
@@ -28,6 +29,7 @@ typedef struct spec {
     const char *reads;                   /* READ: the encoder, which reads one sentence */
     hd_classifier_opt (*pictures)(void); /* TRAIN_PICTURES: what learns from them */
     int relative;                        /* distances of relative attention; 0: none */
+    hd_encdec_opt (*sounds)(void);       /* TRAIN_SOUNDS: the same of sounds, `length` frames each */
 } spec;
 
 /* GPT-2 with sequences of a length, to see what relative attention costs and how its memory grows. */
@@ -41,12 +43,17 @@ static const spec specs[] = {
     {"base train", TRAIN, 6, 8, 512, 2048, 32768, 800, LENGTH, 0, .gpu = true},
     {"big train", TRAIN, 6, 16, 1024, 4096, 32768, 800, LENGTH, 0, .gpu = true},
     {"gpt2 train", TRAIN_GPT, 12, 12, 768, 3072, 50304, 64, 1024, 0, .gpu = true},
+    {"nano train", TRAIN_GPT, 4, 4, 128, 512, 512, 8, 256, 0, .gpu = false},
+    {"nano relative", TRAIN_GPT, 4, 4, 128, 512, 512, 8, 256, 0, .relative = 256},
     GPT2("gpt2 2048", 2048, 0),
     GPT2("gpt2 relative 512", 512, 512),
     GPT2("gpt2 relative 1024", 1024, 1024),
     GPT2("gpt2 relative 2048", 2048, 2048),
     {"vit-b16 train", TRAIN_PICTURES, .items = 256, .length = 1, .gpu = true, .pictures = hd_bench_vit_b16},
     {"vit-lite train", TRAIN_PICTURES, .items = 128, .length = 1, .pictures = hd_bench_vit_lite},
+    {"las train", TRAIN_SOUNDS, .items = 8, .length = 400, .sounds = hd_bench_las},
+    {"speech-ctc train", TRAIN_SOUNDS, .items = 8, .length = 400, .sounds = hd_bench_speech_ctc},
+    {"sound features", FEATURES, .items = 30, .length = 100}, /* seconds, and frames of one */
     {"base greedy 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 1, .gpu = false},
     {"base greedy 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 1, .gpu = false},
     {"base greedy 512", DECODE, 6, 8, 512, 2048, 32768, 512, LENGTH, 1, .gpu = true},
@@ -69,6 +76,8 @@ typedef struct job {
     hd_encdec *nmt;
     hd_gpt *gpt;
     hd_bench_pictures pictures;
+    hd_bench_sounds sounds;
+    hd_bench_features features;
     hd_optimizer optimizer;
     int32_t *len, *one, *ids[3]; /* one: lengths of prompts */
     struct {
@@ -90,9 +99,13 @@ static hd_status make_model(job *j, hd_err *err)
     const spec *s = j->s;
     bool training = s->work < DECODE;
     hd_status st;
+    if (s->work == FEATURES) return hd_bench_features_make(&j->features, s->items, err);
     if (s->pictures) {
         const hd_classifier_opt o = s->pictures();
         st = hd_bench_pictures_make(&j->pictures, j->backend, &o, s->items, err);
+    } else if (s->sounds) {
+        const hd_encdec_opt o = s->sounds();
+        st = hd_bench_sounds_make(&j->sounds, j->backend, &o, s->items, s->length, err);
     } else if (s->work == TRAIN_GPT || s->work == DECODE_GPT) {
         hd_gpt_opt o = {.stack.pre_norm = true,
                         .stack.layers = s->layers,
@@ -126,9 +139,10 @@ static hd_status make_model(job *j, hd_err *err)
     }
     hd_params *p = st            ? NULL
                    : s->pictures ? j->pictures.model->params
+                   : s->sounds   ? &j->sounds.model->params
                    : j->gpt      ? &j->gpt->params
                                  : &j->nmt->params;
-    if (!st && !s->pictures) st = hd_params_draw(p, 1, err);
+    if (!st && !s->pictures && !s->sounds) st = hd_params_draw(p, 1, err);
     if (!st && training)
         st = hd_optimizer_init(&j->optimizer, p,
                                &(hd_optimizer_opt){.kind = HD_OPT_ADAMW, .decay = 0.01f, .clip = 1}, err);
@@ -142,7 +156,7 @@ static hd_status make_tokens(job *j, hd_err *err)
     const spec *s = j->s;
     size_t rows = s->items * s->length;
     hd_rng rng = hd_rng_make(1, 0);
-    if (s->pictures) return HD_OK;
+    if (s->pictures || s->sounds || s->work == FEATURES) return HD_OK;
     j->len = hd_mem_array(s->items, sizeof *j->len);
     j->one = hd_mem_array(s->items, sizeof *j->one);
     if (!j->len || !j->one) return hd_err_nomem(err, s->items * sizeof *j->len);
@@ -161,6 +175,7 @@ static hd_tensor *forward(job *j)
     hd_loss_opt loss = {.coef = 1, .smoothing = j->nmt ? 0.1f : 0};
     const hd_seg *seg = j->sent.seg;
     if (j->s->pictures) return hd_bench_pictures_loss(r, &j->pictures, 0.1f);
+    if (j->s->sounds) return hd_bench_sounds_loss(r, &j->sounds, 0.1f);
     if (j->gpt)
         return hd_gpt_loss(r, j->gpt, hd_gpt_forward(r, j->gpt, j->sent.ids[0], seg, NULL), j->sent.ids[1],
                            &loss);
@@ -183,7 +198,10 @@ static void train(job *j)
     hd_run *r = &j->run;
     r->now.number++, r->now.rate = 1e-4f, r->now.weight = (double)(j->s->items * j->s->length);
     hd_run_begin(r, HD_TRAIN);
-    if (!j->s->pictures) send(j);
+    if (j->s->sounds)
+        hd_bench_sounds_send(r, &j->sounds);
+    else if (!j->s->pictures)
+        send(j);
     if (hd_replay(r, j->optimizer.serial, 0, NULL)) return;
     hd_capture(r, j->optimizer.serial, 0);
     hd_loss_put(r, forward(j));
@@ -230,6 +248,7 @@ static hd_status once(job *j, hd_err *err)
 {
     hd_step found;
     if (j->s->work == READ) return read(j, err);
+    if (j->s->work == FEATURES) return hd_bench_features_run(&j->features, err);
     if (j->s->work >= DECODE) return decode(j, err);
     train(j);
     j->backend->download(j->backend, &found, j->run.block, sizeof found);
@@ -245,6 +264,8 @@ static double flops_of(const job *j)
     const spec *s = j->s;
     double n = (double)s->items, t = (double)s->length, passes = s->work < DECODE ? 3 : 1;
     if (s->pictures) return passes * hd_classifier_flops(j->pictures.model, n, 0);
+    if (s->sounds) return passes * hd_encdec_flops(j->sounds.model, n, t, HD_BENCH_LETTERS + 1);
+    if (s->work == FEATURES) return hd_bench_features_flops(&j->features);
     if (s->work == READ) return hd_encoder_flops(&j->nmt->encoder, n, t);
     if (j->gpt) return passes * hd_gpt_flops(j->gpt, s->items, s->length);
     return passes * hd_encdec_flops(j->nmt, n, t, t);
@@ -284,7 +305,9 @@ static hd_status measure(job *j, const hd_bench_opt *opt, hd_err *err)
     if (st) return st;
     qsort(t, (size_t)rounds, sizeof *t, by_size);
     hd_bench_row row = {.name = j->s->name,
-                        .unit = j->s->pictures ? "images/s" : "tokens/s",
+                        .unit = j->s->pictures                           ? "images/s"
+                                : j->s->sounds || j->s->work == FEATURES ? "frames/s"
+                                                                         : "tokens/s",
                         .seconds = t[rounds / 2],
                         .memory = j->backend->peak};
     row.rate = (double)(j->s->items * j->s->length) / row.seconds;
@@ -305,6 +328,8 @@ static hd_status run_row(hd_backend *b, const spec *s, const hd_bench_opt *opt, 
     hd_encdec_free(j.nmt);
     hd_gpt_free(j.gpt);
     hd_bench_pictures_release(&j.pictures);
+    hd_bench_sounds_release(&j.sounds);
+    hd_bench_features_release(&j.features);
     hd_run_release(&j.run);
     hd_mem_free(j.len);
     hd_mem_free(j.one);

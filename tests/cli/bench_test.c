@@ -35,6 +35,23 @@ static void sentences_are_read_by_cells_and_by_attention(void **state)
     }
 }
 
+static void speech_is_measured_in_frames(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row;
+        double frames;
+    } rows[] = {{"speech-ctc train", 3200}, {"sound features", 3000}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char command[128];
+        double rate = 0, ms = 0;
+        snprintf(command, sizeof command, "$HEED bench --device cpu --only '%s' --rounds 1", rows[i].row);
+        const char *out = must_run(command), *at = strstr(out, rows[i].row);
+        if (!at || sscanf(at + strlen(rows[i].row), "%lf %lf", &rate, &ms) != 2) fail_msg("%s", out);
+        assert_true(fabs(rate * ms - 1e3 * rows[i].frames) < 0.01 * 1e3 * rows[i].frames);
+    }
+}
+
 static void what_cannot_be_measured_is_said_once(void **state)
 {
     (void)state;
@@ -56,6 +73,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_is_measured),
         cmocka_unit_test(sentences_are_read_by_cells_and_by_attention),
+        cmocka_unit_test(speech_is_measured_in_frames),
         cmocka_unit_test(what_cannot_be_measured_is_said_once),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -100,15 +100,17 @@ static hd_status run(hd_command *c, hd_err *err)
 
 const hd_usage hd_verb_bench = {
     .about =
-        "Times training steps and decoding of fixed sizes on random tokens and pictures and shows for each "
-        "the rate, its "
-        "share of the rate of the largest matrix product, and the memory.\n"
+        "Times training steps and decoding of fixed sizes on random tokens, pictures and sounds and shows "
+        "for each the rate, its share of the rate of the largest matrix product, and the memory.\n"
         "base and big are the models of the paper with sentences of 32 tokens, 25,600 in an update; gpt2 "
         "has 124 million parameters and 64 sequences of 1,024 tokens, the rows with a length 32 of that "
-        "many, and relative ones relative attention. lstm and attention read one sentence of that many words "
+        "many, and relative ones relative attention; nano is a small gpt with 8 sequences of 256 tokens. "
+        "lstm and attention read one sentence of that many words "
         "with one layer: an LSTM goes word by word, attention takes all words at once. "
         "vit-b16 learns from 256 pictures of 224 x 224 pixels that lie on the device, vit-lite from 128 of "
-        "28 x 28; their rates are pictures a second.",
+        "28 x 28; their rates are pictures a second. las and speech-ctc, of the sizes of the presets, learn "
+        "from 8 sounds of 400 frames with texts of 40 letters, las with CTC beside its decoder; sound "
+        "features are those of Whisper, of 30 seconds on one core; their rates are frames a second.",
     .options = options,
     .size = sizeof(struct bench),
     .examples = examples,
