@@ -24,6 +24,8 @@ typedef struct step {
     hd_tensor *logp;   /* of what was sampled */
 } step;
 
+/* Its numbers follow from how many there were before. Not twice among the arguments of one call, whose order
+   is the compiler's: other numbers made one gradient 60 times as sensitive to rounding. */
 static hd_tensor *step_leaf(step *s, size_t rows, size_t cols)
 {
     hd_tensor *t = random_rows(s->r, rows, cols, 0.3, 100 + s->leaves);
@@ -57,7 +59,8 @@ static hd_tensor *step_embedded(step *s)
     hd_tensor *const in[] = {h, step_leaf(s, 2 * s->c, s->c), step_leaf(s, 1, 2 * s->c),
                              step_leaf(s, s->c, 2 * s->c)};
     hd_tensor *branch = hd_recompute(r, step_ffn, s, in, 4);
-    return hd_norm_residual(r, h, branch, step_leaf(s, 1, s->c), step_leaf(s, 1, s->c),
+    hd_tensor *gain = step_leaf(s, 1, s->c), *bias = step_leaf(s, 1, s->c);
+    return hd_norm_residual(r, h, branch, gain, bias,
                             &(hd_norm_opt){.eps = 1e-5f, .dropout = 0.1f, .drop_path = 0.1f, .seg = s->seg},
                             NULL);
 }
@@ -100,11 +103,12 @@ static hd_tensor *step_mixed(step *s, hd_tensor *h)
     hd_run *r = s->r;
     hd_tensor *column = hd_apply(r, hd_matmul(r, h, step_leaf(s, s->c, 1)), HD_sigmoid);
     h = hd_mul(r, hd_sub(r, hd_mul(r, h, step_leaf(s, 1, s->c)), hd_scale(r, h, 0.5f)), column);
-    h = hd_norm(r, hd_add(r, h, step_leaf(s, 1, s->c)), step_leaf(s, 1, s->c), NULL,
-                &(hd_norm_opt){.eps = 1e-5f, .seg = s->seg});
+    h = hd_add(r, h, step_leaf(s, 1, s->c));
+    h = hd_norm(r, h, step_leaf(s, 1, s->c), NULL, &(hd_norm_opt){.eps = 1e-5f, .seg = s->seg});
     h = hd_batch_norm(r, h, step_leaf(s, 1, s->c), NULL, s->seg,
                       &(hd_batch_norm_opt){.eps = 0.1f, .act = HD_gelu});
-    h = hd_group_norm(r, (hd_rows){h, s->seg}, step_leaf(s, 1, s->c), step_leaf(s, 1, s->c),
+    hd_tensor *gain = step_leaf(s, 1, s->c), *bias = step_leaf(s, 1, s->c);
+    h = hd_group_norm(r, (hd_rows){h, s->seg}, gain, bias,
                       &(hd_group_norm_opt){.groups = 2, .eps = 0.1f, .act = HD_tanh, .add = h})
             .t;
     hd_tensor *soft[] = {hd_softmax(r, hd_gumbel(r, h, s->seg)), hd_log_softmax(r, h),
@@ -195,8 +199,8 @@ static void step_pictures(step *s)
     if (!in.begin || !in.size) return;
     size_t c = s->c;
     hd_rows x = hd_pixel_rows(r, &in, 2);
-    x = hd_conv(r, x, step_leaf(s, c, 12 * 9), step_leaf(s, 1, c),
-                &(hd_conv_opt){{3, 3}, {1, 1}, {1, 1}, HD_gelu});
+    hd_tensor *w = step_leaf(s, c, 12 * 9), *bias = step_leaf(s, 1, c);
+    x = hd_conv(r, x, w, bias, &(hd_conv_opt){{3, 3}, {1, 1}, {1, 1}, HD_gelu});
     x = hd_pool_grid(r, x, &(hd_pool_opt){{3, 3}, {2, 2}, {1, 1}, HD_GRID_MAX});
     x = hd_conv(r, x, step_leaf(s, c / 4, 6 * c), NULL, &(hd_conv_opt){{2, 3}, {2, 1}, {1, 1}, HD_IDENTITY});
     x = hd_conv(r, x, step_leaf(s, c, c / 4), NULL, &(hd_conv_opt){{1, 1}, {1, 1}, {0, 0}, HD_relu});
