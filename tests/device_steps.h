@@ -88,6 +88,21 @@ static void steps_near(const char *what, const steps_outcome *a, const steps_out
     }
 }
 
+/* Names the parameters whose gradients point elsewhere. */
+static void steps_name(const steps_outcome *a, const steps_outcome *b)
+{
+    for (size_t i = 0; i < b->params->count; i++) {
+        const hd_param *one = b->params->list[i];
+        if (one->alias || !one->trainable || !one->grad.data) continue;
+        size_t at = (size_t)((const hd_real *)one->grad.data - b->params->grad), n = hd_count_of(&one->grad);
+        double cosine = cosine_of(a->grad + at, b->grad + at, n);
+        if (!(cosine > a->of->cosine))
+            print_message("    %s: cosine %.4f, norm %.3g, on the cpu %.3g\n",
+                          one->name ? one->name : "hidden", cosine, norm_of(b->grad + at, n),
+                          norm_of(a->grad + at, n));
+    }
+}
+
 /* The loss and gradients of a step are those of the cpu. */
 static void steps_agree(const steps_model *m)
 {
@@ -101,7 +116,10 @@ static void steps_agree(const steps_model *m)
                           off, 1 - cosine);
             if (!(off <= (f32 ? STEPS_TOLERANCE : STEPS_TOLERANCE_BF16)))
                 fail_msg("loss %.8g, not %.8g", b.loss, a.loss);
-            if (!(cosine > m->cosine)) fail_msg("cosine %.4f", cosine);
+            if (!(cosine > m->cosine)) {
+                steps_name(&a, &b);
+                fail_msg("cosine %.4f", cosine);
+            }
             if (f32) steps_near(m->name(i), &a, &b);
             steps_outcome_release(&b);
         }
