@@ -33,6 +33,8 @@ static hd_tensor *linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias,
     if (act >= HD_UNARIES) return hd_fail(r, HD_EARG, "linear: there is no function %d", (int)act);
     if (hd_cols_of(x) != hd_cols_of(w))
         return hd_fail(r, HD_ESHAPE, "linear: x has %zu columns, w takes %zu", hd_cols_of(x), hd_cols_of(w));
+    if (bias && bias->dtype != HD_REAL && bias->wants_grad)
+        return hd_fail(r, HD_ESHAPE, "linear: a bias with a gradient is in f32");
     if (bias && hd_count_of(bias) != hd_rows_of(w))
         return hd_fail(r, HD_ESHAPE, "linear: bias has %zu, w gives %zu columns", hd_count_of(bias),
                        hd_rows_of(w));
