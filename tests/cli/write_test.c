@@ -165,7 +165,9 @@ static void a_gpt_writes_what_the_text_says(void **state)
         "head -n 1 toy.tsv >prime.tsv; $HEED write g o --prime prime.tsv --out p.tsv --points 30; cut -f2 "
         "prime.tsv | tr -d '\\n' >a; cut -f2 p.tsv | head -c $(wc -c <a) | cmp a; $HEED info g | grep -q "
         "directions");
-    assert_fails("$HEED write g lo --out f.svg --attention w.svg", 1, "is a gpt and has no window");
+    must_run("$HEED write g lolo --attention w.svg && grep -q '<image' w.svg");
+    assert_prints("$HEED write g lo ooll --monotone 2>&1 | sed 's/[0-9.]\\+/N/g'", 0,
+                  "heed: window in order: N % of N points, over N % of the text\n");
     assert_fails("$HEED write g '' --out a.svg", 1, "no text to write");
 }
 

@@ -267,10 +267,9 @@ static hd_status run(hd_command *command, hd_err *err)
     size_t cut = 0;
     hd_status s = o->prime ? hd_strokes_read(&c->prime, o->prime, err) : HD_OK;
     if (!s) s = hd_model_prepare(&command->model.model, HD_DECODING, err);
-    if (!s && (o->attention || o->monotone) && !hd_write_looks(&command->model))
-        s = hd_err_set(err, HD_EARG, "%s: the model %s no window",
-                       o->attention ? "--attention" : "--monotone",
-                       hd_write_reads(&command->model) ? "is a gpt and has" : "reads no text, and has");
+    if (!s && (o->attention || o->monotone) && !hd_write_reads(&command->model))
+        s = hd_err_set(err, HD_EARG, "%s: the model reads no text, and has no window",
+                       o->attention ? "--attention" : "--monotone");
     if (!s) s = gather(c, err);
     if (!s) s = write_lines(c, err);
     if (!s && o->out)

@@ -63,11 +63,6 @@ bool hd_write_reads(const hd_model_folder *f)
     return hd_write_kind_of(&f->model)->reads(f->model.self);
 }
 
-bool hd_write_looks(const hd_model_folder *f)
-{
-    return hd_write_kind_of(&f->model)->looks(f->model.self);
-}
-
 hd_status hd_write_text(hd_handwritten *to, hd_ids *ids, const hd_model_folder *f, const char *line,
                         const hd_strokes *prime, hd_err *err)
 {

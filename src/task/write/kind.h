@@ -51,7 +51,6 @@ typedef struct hd_write_kind {
     /* -- writing -- */
     const hd_pen_scale *(*scale)(const void *model);
     bool (*reads)(const void *model); /* it reads a text */
-    bool (*looks)(const void *model); /* it has a window over the text that can be shown */
     hd_status (*lines)(hd_handwritten *out, hd_run *r, const hd_model_folder *f, const char *const *line,
                        size_t lines, const hd_write_opt *opt, hd_err *err); /* as hd_write */
 } hd_write_kind;
@@ -69,6 +68,9 @@ hd_status hd_write_network_lines(hd_handwritten *out, hd_run *r, const hd_model_
                                  const char *const *line, size_t lines, const hd_write_opt *opt, hd_err *err);
 hd_status hd_write_tokens_lines(hd_handwritten *out, hd_run *r, const hd_model_folder *f,
                                 const char *const *line, size_t lines, const hd_write_opt *opt, hd_err *err);
+/* Fills the weights over the text of a line, of which all tokens are given but an end. */
+hd_status hd_write_tokens_look(hd_handwritten *to, hd_run *r, const hd_pen_gpt *m, const hd_ids *line,
+                               hd_err *err);
 
 /* The text of a line, behind that of the prime, and its characters, which are appended to `ids`. */
 hd_status hd_write_text(hd_handwritten *to, hd_ids *ids, const hd_model_folder *f, const char *line,

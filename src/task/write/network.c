@@ -109,5 +109,4 @@ const hd_write_kind hd_write_network = {.name = "handwriting",
                                         .plan = plan,
                                         .scale = scale,
                                         .reads = reads,
-                                        .looks = reads,
                                         .lines = hd_write_network_lines};

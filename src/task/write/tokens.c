@@ -169,12 +169,6 @@ static bool reads(const void *model)
     return true;
 }
 
-static bool looks(const void *model)
-{
-    (void)model;
-    return false;
-}
-
 const hd_write_kind hd_write_tokens = {.name = "gpt",
                                        .type = &hd_model_pen_gpt,
                                        .sizes = sizes,
@@ -191,5 +185,4 @@ const hd_write_kind hd_write_tokens = {.name = "gpt",
                                        .plan = plan,
                                        .scale = scale,
                                        .reads = reads,
-                                       .looks = looks,
                                        .lines = hd_write_tokens_lines};

@@ -17,6 +17,7 @@ typedef struct desk { /* a line being written */
     hd_rng rng;
     double x, y;  /* where the pen is, in the unit of the data */
     size_t drawn; /* tokens */
+    hd_ids ids;   /* all of the line, where it is looked at */
 } desk;
 
 typedef struct writing {
@@ -32,12 +33,18 @@ typedef struct writing {
     size_t lines;
 } writing;
 
+static hd_status add_ids(hd_ids *to, const int32_t *from, size_t count, hd_err *err)
+{
+    hd_status s = hd_ids_reserve(to, count, err);
+    if (!s) memcpy(to->at + to->count, from, count * sizeof *from), to->count += count;
+    return s;
+}
+
 /* -- prompts -- */
 
 static hd_status add_point(writing *w, desk *d, hd_pen_point p, int32_t token, hd_err *err)
 {
-    hd_status s = hd_ids_reserve(&w->ids, 1, err);
-    if (!s) w->ids.at[w->ids.count++] = token;
+    hd_status s = add_ids(&w->ids, &token, 1, err);
     d->x = (double)p.x, d->y = (double)p.y;
     return s ? s : hd_pen_points_add(&d->to->points, p, err);
 }
@@ -64,6 +71,7 @@ static hd_status begin_line(writing *w, const hd_model_folder *f, size_t i, cons
         s = hd_err_set(err, HD_ELIMIT, "%zu characters and points to begin with: the model takes %zu", length,
                        o->positions);
     w->len[i] = (int32_t)length;
+    if (!s && w->opt->watch) s = add_ids(&d->ids, w->ids.at + before, length, err);
     return s;
 }
 
@@ -97,6 +105,7 @@ static hd_status go_on(writing *w, size_t line, size_t seat, int32_t token, hd_e
     d->drawn++;
     if (token == hd_pen_gpt_end(w->model)) return HD_OK;
     hd_status s = put_point(w, d, token - hd_pen_gpt_token(w->model, 0), err);
+    if (!s && w->opt->watch) s = add_ids(&d->ids, &token, 1, err);
     t->cut = t->points.count - t->primed >= w->opt->points ||
              (size_t)w->len[line] + d->drawn >= w->model->positions;
     if (s || t->cut) return s;
@@ -153,7 +162,10 @@ hd_status hd_write_tokens_lines(hd_handwritten *out, hd_run *r, const hd_model_f
     w.seats.stepper = &w.stepper;
     if (!s) s = hd_seats_run(&w.seats, &(hd_seats_user){admit, take, &w}, err);
     for (size_t i = 0; !s && i < lines; i++) out[i].points.at[out[i].points.count - 1].lift = true;
+    for (size_t i = 0; !s && opt->watch && i < lines; i++)
+        s = hd_write_tokens_look(&out[i], r, m, &w.desk[i].ids, err);
     hd_stepper_release(&w.stepper);
+    for (size_t i = 0; w.desk && i < lines; i++) hd_ids_release(&w.desk[i].ids);
     hd_ids_release(&w.ids);
     hd_mem_free(w.desk);
     hd_mem_free(w.line);

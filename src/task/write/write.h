@@ -32,6 +32,5 @@ void hd_handwritten_release(hd_handwritten *w); /* accepts {0} */
 
 const hd_pen_scale *hd_write_scale(const hd_model_folder *f); /* of the points that it learned from */
 bool hd_write_reads(const hd_model_folder *f);                /* whether it reads a text */
-bool hd_write_looks(const hd_model_folder *f);                /* whether it has a window over the text */
 
 #endif
