@@ -3,6 +3,7 @@
    can be written and read again. */
 #include <math.h>
 
+#include "data/strokes/bins.h"
 #include "data/strokes/font.h"
 #include "data/strokes/strokes.h"
 #include "fuzz.h"
@@ -46,6 +47,19 @@ static void check_strokes(const hd_strokes *s)
     hd_strokes_release(&held);
 }
 
+/* All offsets have a bin, where the lines can be measured. */
+static void check_bins(const hd_strokes *s)
+{
+    hd_pen_scale scale;
+    hd_pen_bins b;
+    if (hd_pen_scale_measure(&scale, s, NULL) || hd_pen_bins_measure(&b, &scale, s, NULL)) return;
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t k = 1; k < hd_strokes_points(s, i); k++) {
+            int32_t bin = hd_pen_bin_behind(&b, &scale, hd_strokes_line(s, i) + k - 1);
+            MUST(bin >= 0 && (size_t)bin < hd_pen_bins_count(&b) && hd_pen_bin_area(&b, bin) > 0);
+        }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hd_strokes s = {0};
@@ -60,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     status = strokes ? hd_strokes_read(&s, path, &err) : hd_font_read(&font, path, &err);
     hd_mem_fail_at(0);
     MUST(!status || (err.status == status && err.text[0]));
-    if (!status && strokes) check_strokes(&s);
+    if (!status && strokes) check_strokes(&s), check_bins(&s);
     if (!status && !strokes) check_font(&font);
     hd_strokes_release(&s);
     MUST(hd_mem_now().blocks == blocks);
