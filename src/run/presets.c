@@ -107,19 +107,19 @@ static const hd_setting speech_tiny[] = {
 static const hd_setting speech_ctc[] = {{"decoder", "none"}, {"ctc-weight", "1"}, {0}};
 static const hd_setting handwriting[] = {
     {"model", "handwriting"}, {"layers", "3"}, {"width", "400"}, {"mixtures", "20"}, {"window-gaussians", "10"}, {"dropout", "0"},
-    {"batch-size", "64"}, {"lr", "0.001"}, {"warmup", "200"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.02"},
-    {"weight-decay", "0.0001"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"}, {"clip", "1"}, {"precision", "f32"},
+    {"batch-size", "64"}, {"lr", "0.004"}, {"warmup", "200"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.02"},
+    {"weight-decay", "0.0001"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"}, {"clip", "10"}, {"precision", "f32"},
     {"epochs", "30"}, {0}};
 static const hd_setting stroke_reader[] = {
     {"layers", "2"}, {"width", "160"}, {"dropout", "0.1"}, {"batch-size", "32"}, {"lr", "0.002"}, {"warmup", "200"},
     {"schedule", "cosine"}, {"min-lr-ratio", "0.02"}, {"weight-decay", "0.0001"}, {"beta2", "0.99"},
     {"adam-eps", "1e-8"}, {"clip", "1"}, {"precision", "f32"}, {"epochs", "10"}, {0}};
 static const hd_setting handwriting_small[] = {
-    {"width", "128"}, {"batch-size", "16"}, {"lr", "0.003"}, {"epochs", "3"}, {0}};
+    {"width", "128"}, {"batch-size", "16"}, {"lr", "0.01"}, {"epochs", "3"}, {0}};
 static const hd_setting handwriting_gpt[] = {
     {"model", "gpt"}, {"layers", "6"}, {"width", "256"}, {"heads", "8"}, {"activation", "gelu"}, {"dropout", "0.1"},
-    {"batch-size", "64"}, {"lr", "0.001"}, {"warmup", "400"}, {"weight-decay", "0.05"}, {"precision", "auto"},
-    {"epochs", "30"}, {0}};
+    {"batch-size", "64"}, {"lr", "0.001"}, {"warmup", "400"}, {"weight-decay", "0.05"}, {"clip", "1"},
+    {"precision", "auto"}, {"epochs", "30"}, {0}};
 static const hd_setting labels[] = {
     {"layers", "1"}, {"width", "128"}, {"ffn-size", "256"}, {"heads", "4"}, {"activation", "gelu"},
     {"dropout", "0.3"}, {"lr", "0.002"}, {"warmup", "100"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.01"},
