@@ -130,6 +130,9 @@ static const hd_setting labels_blocks[] = {
 static const hd_setting fine_tuning[] = {
     {"warmup", "20"}, {"weight-decay", "0.01"}, {"beta2", "0.999"}, {"adam-eps", "1e-8"},
     {"label-smoothing", "0"}, {"batch-size", "32"}, {"epochs", "10"}, {0}};
+static const hd_setting fine_tuning_whisper[] = {
+    {"dropout", "0"}, {"clip", "1"}, {"schedule", "linear"}, {"batch-frames", "24000"},
+    {"max-length", "400"}, {"select-by", "wer"}, {"epochs", "3"}, {0}};
 static const hd_setting show_attend_tell[] = {
     {"image-encoder", "resnet"}, {"resnet", "32x1,64x2,128x2,256x4"}, {"decoder", "lstm"},
     {"decoder-layers", "1"}, {"attention-gate", "true"}, {"attention-penalty", "1"},

@@ -38,20 +38,21 @@
     X(VIT_B16, "vit-b16", CLASSIFY, VIT_LITE, vit_b16)
 
 /* X(NAME, the one that has what it does not, its settings): those without a name. */
-#define HD_RECIPE_LIST(X)                            \
-    X(RECURRENT, NONE, recurrent)                    \
-    X(CELLS, NONE, cells)                            \
-    X(RNN, CELLS, rnn)                               \
-    X(FFNN, CELLS, ffnn)                             \
-    X(NGRAM, CELLS, ngram)                           \
-    X(MAXENT, NGRAM, maxent)                         \
-    X(GPT, CELLS, gpt)                               \
-    X(MUSIC, GPT, music)                             \
-    X(HANDWRITING_GPT, HANDWRITING, handwriting_gpt) \
-    X(LABELS, NONE, labels)                          \
-    X(LABELS_BLOCKS, LABELS, labels_blocks)          \
-    X(FINE_TUNING, NONE, fine_tuning)                \
-    X(FINE_TUNING_PICTURES, FINE_TUNING, fine_tuning_pictures)
+#define HD_RECIPE_LIST(X)                                      \
+    X(RECURRENT, NONE, recurrent)                              \
+    X(CELLS, NONE, cells)                                      \
+    X(RNN, CELLS, rnn)                                         \
+    X(FFNN, CELLS, ffnn)                                       \
+    X(NGRAM, CELLS, ngram)                                     \
+    X(MAXENT, NGRAM, maxent)                                   \
+    X(GPT, CELLS, gpt)                                         \
+    X(MUSIC, GPT, music)                                       \
+    X(HANDWRITING_GPT, HANDWRITING, handwriting_gpt)           \
+    X(LABELS, NONE, labels)                                    \
+    X(LABELS_BLOCKS, LABELS, labels_blocks)                    \
+    X(FINE_TUNING, NONE, fine_tuning)                          \
+    X(FINE_TUNING_PICTURES, FINE_TUNING, fine_tuning_pictures) \
+    X(FINE_TUNING_WHISPER, FINE_TUNING, fine_tuning_whisper)
 
 typedef enum hd_preset {
 #define X(NAME, ...) HD_PRESET_##NAME,

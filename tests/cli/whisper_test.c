@@ -21,7 +21,8 @@ static void put_number(FILE *f, uint32_t x, int bytes)
     for (int i = 0; i < bytes; i++) fputc((int)(x >> 8 * i & 255), f);
 }
 
-static void put_sound(const char *path, size_t samples)
+/* tone: 0, or so many Hz. */
+static void put_tone(const char *path, size_t samples, double tone)
 {
     FILE *f = fopen(path, "wb");
     assert_non_null(f);
@@ -30,8 +31,17 @@ static void put_sound(const char *path, size_t samples)
     put_number(f, 1, 2), put_number(f, 1, 2), put_number(f, RATE, 4), put_number(f, 2 * RATE, 4);
     put_number(f, 2, 2), put_number(f, 16, 2), fputs("data", f), put_number(f, (uint32_t)(2 * samples), 4);
     for (size_t i = 0; i < samples; i++)
-        put_number(f, (uint32_t)(int32_t)(9000 * sin(0.1 * (double)i + 2e-6 * (double)(i * i % 99991))), 2);
+        put_number(
+            f,
+            (uint32_t)(int32_t)(9000 * (tone > 0 ? sin(6.2832 * tone / RATE * (double)i)
+                                                 : sin(0.1 * (double)i + 2e-6 * (double)(i * i % 99991)))),
+            2);
     fclose(f);
+}
+
+static void put_sound(const char *path, size_t samples)
+{
+    put_tone(path, samples, 0);
 }
 
 static int make_models(void **state)
@@ -128,6 +138,80 @@ static void attention_is_shown(void **state)
         "view; grep -q 'attention in order: ' log; head -1 view | grep -q '^a.wav'");
 }
 
+static const char *const words[] = {"Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven"};
+
+/* Tones with names, and a Whisper that suppresses nothing: letters are tokens here. */
+static void make_lessons(void)
+{
+    FILE *list = fopen(at("tones.tsv"), "w");
+    assert_non_null(list);
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        put_tone(at("t%zu.wav", i), 4000 + 800 * i, 200 + 450 * (double)i);
+        fprintf(list, "t%zu.wav\t%s it is\n", i, words[i]);
+    }
+    fclose(list);
+    must_run("cp -r multi free && sed -i 's/uppress_tokens\": \\[[^]]*\\]/uppress_tokens\": []/g' "
+             "free/generation_config.json && $HEED import free f");
+}
+
+#define TUNE                                                                                              \
+    "$HEED train -q --task transcribe --from f --train tones.tsv --language en --lr 0.02 --batch-frames " \
+    "800 "
+
+static void a_whisper_learns_more(void **state)
+{
+    (void)state;
+    make_lessons();
+    must_run(TUNE "--valid tones.tsv --epochs 60 --out tuned");
+    must_run("$HEED transcribe tuned t?.wav --language en --no-fallback > said; sed 's/\t /\t/' said | cmp - "
+             "tones.tsv");
+    must_run(
+        "$HEED export tuned there && cmp there/generation_config.json free/generation_config.json && $HEED "
+        "import there back && $HEED transcribe back t?.wav --language en --no-fallback | cmp - said");
+    must_run("$HEED transcribe f t?.wav --language en --no-fallback > before; ! cmp -s before said");
+}
+
+static void training_goes_on_where_it_stopped(void **state)
+{
+    (void)state;
+    must_run(TUNE "--steps 6 --out straight --threads 2");
+    must_run(TUNE "--steps 3 --out halves --threads 1; $HEED train -q --resume --out halves --steps 6; cmp "
+                  "halves/model.safetensors straight/model.safetensors; cmp halves/generation_config.json "
+                  "f/generation_config.json");
+}
+
+static void lessons_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    put_file(at("long.tsv"), "long.wav\tToo long\n");
+    put_file(at("many.tsv"), "t0.wav\tfar too many letters for so few positions, all of them\n");
+    static const struct {
+        const char *options, *why;
+        int exit;
+    } cases[] = {
+        {"--from f --train tones.tsv", "--language is required", 2},
+        {"--from f --train tones.tsv --language klingon", "there is no language \"klingon\"", 2},
+        {"--from e --train tones.tsv --language de", "takes no --language", 2},
+        {"--train tones.tsv --language de", "--language needs --from", 2},
+        {"--from f --train long.tsv --language en", "long.wav: 2.5 s long, the model learns from at most 1 s",
+         1},
+        {"--from f --train many.tsv --language en", "t0.wav: its text has ", 1},
+        {"--from f --train tones.tsv --language en --ctc-weight 0.3", "--ctc-weight does not go with --from",
+         2},
+        {"--from f --train tones.tsv --language en --heads 2", "--heads is 2", 2},
+        {"--from f --train tones.tsv --language en --unit char", "the tokenizer is the model's", 2},
+        {"--from f --train tones.tsv --language en --mels 80", "--mels is 80", 2},
+        {"--from f --train tones.tsv --language en --encoder lstm", "--encoder does not go with --from", 2},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char out[SHELL_ROOM], command[256];
+        snprintf(command, sizeof command, "$HEED train --task transcribe --out no %s 2>&1", cases[i].options);
+        int exit = shell(out, command);
+        if (exit != cases[i].exit || !strstr(out, cases[i].why))
+            fail_msg("%s: %d, '%s' does not say '%s'", cases[i].options, exit, out, cases[i].why);
+    }
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -173,6 +257,9 @@ int main(void)
         cmocka_unit_test(json_has_times_of_segments_and_words),
         cmocka_unit_test(sounds_beside_others_give_the_same),
         cmocka_unit_test(attention_is_shown),
+        cmocka_unit_test(a_whisper_learns_more),
+        cmocka_unit_test(training_goes_on_where_it_stopped),
+        cmocka_unit_test(lessons_that_cannot_be_are_refused),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(a_folder_without_its_rules_goes_by_names),
     };

@@ -100,14 +100,15 @@ static uint64_t send_labels(hd_run *r, hd_targets_sent *out, const hd_targets *t
 
 uint64_t hd_targets_send(hd_run *r, hd_targets_sent *out, const hd_targets *t, const hd_targets_ask *ask)
 {
-    size_t rows = hd_targets_sum(t, ask->which, ask->items), at = 0;
+    size_t rows = hd_targets_sum(t, ask->which, ask->items) + ask->items * ask->prompts, at = 0;
     int32_t *len = hd_host_take(r, (ask->items + 1) * sizeof *len),
             *input = hd_host_take(r, (2 * rows + 1) * sizeof *input), *output = input + rows;
     if (!len || !input) return 0;
     for (size_t i = 0; i < ask->items; i++) {
         size_t n = hd_targets_tokens(t, ask->which[i]) - 1;
         const int32_t *ids = t->id + t->begin[ask->which[i]];
-        len[i] = (int32_t)n + 1;
+        len[i] = (int32_t)(ask->prompts + n) + 1;
+        for (size_t k = 0; k < ask->prompts; k++) input[at] = ask->prompt[k], output[at++] = -1;
         input[at] = ask->special.start, output[at + n] = ask->special.end;
         if (n) memcpy(input + at + 1, ids, n * sizeof *ids), memcpy(output + at, ids, n * sizeof *ids);
         at += n + 1;

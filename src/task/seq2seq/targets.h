@@ -50,10 +50,12 @@ typedef struct hd_targets_ask {
     const uint32_t *which; /* [items] */
     const int32_t *key;    /* [items] numbers for random draws */
     size_t items;
-    hd_special special; /* what a text begins with for the decoder, and how it ends */
-    bool exact;         /* the number of items is not filled up */
-    bool unrolls;       /* the decoder goes row by row */
-    bool labels;        /* CTC learns them, too */
+    hd_special special;    /* what a text begins with for the decoder, and how it ends */
+    const int32_t *prompt; /* read before that, and not learned */
+    size_t prompts;
+    bool exact;   /* the number of items is not filled up */
+    bool unrolls; /* the decoder goes row by row */
+    bool labels;  /* CTC learns them, too */
 } hd_targets_ask;
 
 /* What a decoder reads and what it is to say, in backend memory, as long as the step. */

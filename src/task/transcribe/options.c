@@ -4,8 +4,12 @@
 #include <stdio.h>
 
 #include "run/decoder.h"
+#include "task/transcribe/whisper/tuning.h"
 
-enum { MOST_RATE = 16000 }; /* where nothing is said */
+enum {
+    MOST_RATE = 16000, /* where nothing is said */
+    PROMPT = 4
+}; /* most tokens that a Whisper reads before a text */
 
 /* -- what a model has -- */
 
@@ -35,9 +39,22 @@ static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
     const hd_train_options *o = set->into;
     hd_stages encoder, decoder;
     hd_status s = hd_seq2seq_stages(&encoder, &decoder, o, err);
-    bool blocks = hd_train_given(set, "decoder") && !s && !hd_stages_recur(&decoder);
-    *out = blocks ? HD_PRESET_SPEECH_TINY : HD_PRESET_LAS;
+    bool blocks = hd_train_given(set, "decoder") && !s && !hd_stages_recur(&decoder), whisper = false;
+    if (!s && o->from) s = hd_whisper_tuned(&whisper, o->from, err);
+    *out = whisper ? HD_PRESET_FINE_TUNING_WHISPER : blocks ? HD_PRESET_SPEECH_TINY : HD_PRESET_LAS;
     return s;
+}
+
+/* Blocks of a Whisper, which options can name. */
+static hd_status take_blocks(hd_taking *t, const hd_encdec_opt *m, hd_err *err)
+{
+    hd_status s = hd_taking_number(t, "encoder-layers", (size_t)m->encoder.at[0].layers, err);
+    if (!s) s = hd_taking_number(t, "decoder-layers", (size_t)m->decoder.at[0].layers, err);
+    if (!s) s = hd_taking_number(t, "ffn-size", m->stack.inner, err);
+    if (!s) s = hd_taking_number(t, "heads", (size_t)m->stack.heads, err);
+    if (!s) s = hd_taking_say(t, "norm", m->stack.pre_norm ? "pre" : "post", err);
+    if (!s) s = hd_taking_say(t, "position-kind", "learned", err);
+    return s ? s : hd_taking_activation(t, m->stack.act, err);
 }
 
 static hd_status take(hd_taking *t, hd_err *err)
@@ -52,6 +69,7 @@ static hd_status take(hd_taking *t, hd_err *err)
     if (!s) s = hd_taking_say(t, "sound-features", hd_features_name(m.sound.features.kind), err);
     if (!s) s = hd_taking_number(t, "max-frames", hd_sound_encoder_frames(&m.sound), err);
     if (!s) s = hd_taking_number(t, "max-positions", m.positions, err);
+    if (!s && m.names == &hd_encdec_whisper) s = take_blocks(t, &m, err);
     hd_model_folder_release(&f);
     return s;
 }
@@ -62,7 +80,12 @@ static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
     hd_stages encoder, decoder;
     hd_status s = hd_seq2seq_stages(&encoder, &decoder, o, err);
     bool cells = hd_stages_recur(&encoder) || hd_stages_have(&encoder, HD_STAGE_pyramid);
-    if (!s && o->from && !named) s = hd_recipe_continue(set, hd_recipe_rate((size_t)o->width), err);
+    bool whisper = false; /* it was trained at length, with a smaller rate than others of its width */
+    if (!s && o->from) s = hd_whisper_tuned(&whisper, o->from, err);
+    double rate = hd_recipe_rate((size_t)o->width) / (whisper ? 4 : 1);
+    if (!s && o->from && !named) s = hd_recipe_continue(set, rate, err);
+    if (!s && whisper && o->max_length > o->max_positions - PROMPT && o->max_positions > PROMPT)
+        s = hd_recipe_follow(set, "max-length", o->max_positions - PROMPT, err);
     if (!s && !cells) s = hd_recipe_follow(set, "decoder-init", HD_BEGINNING_map, err);
     if (!s && decoder.at[0].kind == HD_STAGE_none) s = hd_recipe_follow(set, "ctc-weight", 1, err);
     return s;
@@ -141,15 +164,17 @@ hd_status hd_transcribe_check(const hd_train_options *o, hd_err *err)
     if (!s) s = hd_spec_augment_check(&augment, err);
     if (!s) s = hd_train_check_end(o, err);
     if (!s) s = hd_transcribe_model(&model, &feeding, o, err);
-    if (s || o->from) return s; /* what another model is, it says itself */
-    return hd_seq2seq_attempt(&model, &feeding, err);
+    if (!s && o->from) /* what another model is, it says itself */
+        return hd_whisper_tuning_check(o->resume ? o->out : o->from, o->language, err);
+    return s ? s : hd_seq2seq_attempt(&model, &feeding, err);
 }
 
-hd_status hd_transcribe_read(hd_speech *train, hd_speech *valid, const hd_train_options *o, hd_err *err)
+hd_status hd_transcribe_read(hd_speech *train, hd_speech *valid, const hd_train_options *o,
+                             hd_speech_form form, hd_err *err)
 {
     bool skip = o->on_invalid == 1;
-    hd_status s = hd_speech_open(train, o->train.text[0], skip, o->cased, err);
-    if (!s && o->valid.count) return hd_speech_open(valid, o->valid.text[0], skip, o->cased, err);
+    hd_status s = hd_speech_open(train, o->train.text[0], skip, form, err);
+    if (!s && o->valid.count) return hd_speech_open(valid, o->valid.text[0], skip, form, err);
     if (!s && o->valid_fraction > 0)
         s = hd_speech_split(train, o->valid_fraction, (uint64_t)o->seed, valid, err);
     return s;

@@ -24,14 +24,23 @@ static void put_plain(hd_text *to, hd_line text, bool cased)
     }
 }
 
-static hd_status take_texts(hd_speech *s, hd_err *err)
+static void put_spaced(hd_text *to, hd_line text, bool cased)
 {
-    return hd_targets_take(&s->texts, s->set.text, s->set.count, s->cased, put_plain, err);
+    size_t begin = to->size;
+    hd_text_put(to, " ");
+    put_plain(to, text, cased);
+    if (to->size == begin + 1) to->size = begin; /* nothing is said */
 }
 
-hd_status hd_speech_open(hd_speech *out, const char *path, bool skip, bool cased, hd_err *err)
+static hd_status take_texts(hd_speech *s, hd_err *err)
 {
-    hd_speech s = {.cased = cased};
+    return hd_targets_take(&s->texts, s->set.text, s->set.count, s->form != HD_SPEECH_LOWER,
+                           s->form == HD_SPEECH_SPACED ? put_spaced : put_plain, err);
+}
+
+hd_status hd_speech_open(hd_speech *out, const char *path, bool skip, hd_speech_form form, hd_err *err)
+{
+    hd_speech s = {.form = form};
     hd_status st = hd_sound_set_open(&s.set, path, skip, err);
     if (!st && !s.set.text)
         st = hd_err_set(err, HD_EFORMAT, "%s: no texts: a line is a file, a tab and what is said", path);
@@ -45,7 +54,7 @@ hd_status hd_speech_open(hd_speech *out, const char *path, bool skip, bool cased
 
 hd_status hd_speech_split(hd_speech *s, double fraction, uint64_t seed, hd_speech *out, hd_err *err)
 {
-    hd_speech held = {.cased = s->cased};
+    hd_speech held = {.form = s->form};
     hd_status st = hd_sound_set_split(&s->set, fraction, seed, &held.set, err);
     if (!st) st = take_texts(&held, err);
     if (!st) st = take_texts(s, err);
@@ -76,7 +85,10 @@ hd_status hd_speech_measure(hd_speech *s, const hd_features_opt *o, size_t most,
 {
     s->frames = 0;
     for (size_t i = 0; i < s->set.count; i++) {
-        size_t n = hd_features_frames(o, hd_sound_set_samples(&s->set, i, o->rate));
+        size_t samples = hd_sound_set_samples(&s->set, i, o->rate), n = hd_features_frames(o, samples);
+        if (o->chunk > 0 && (double)samples > o->chunk * o->rate)
+            return hd_err_set(err, HD_EARG, "%s: %.1f s long, the model learns from at most %g s",
+                              hd_sound_set_name(&s->set, i), (double)samples / o->rate, o->chunk);
         if (!n)
             return hd_err_set(err, HD_EARG, "%s: shorter than a frame of %d samples",
                               hd_sound_set_name(&s->set, i), o->window);

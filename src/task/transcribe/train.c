@@ -13,6 +13,7 @@
 #include "run/decoder.h"
 #include "task/list.h"
 #include "task/transcribe/training.h"
+#include "task/transcribe/whisper/tuning.h"
 
 /* A batch in backend memory, as long as its step. */
 typedef struct sound_batch {
@@ -25,6 +26,7 @@ typedef struct transcribing {
     hd_encdec *model;       /* in it */
     hd_feeding feeding;     /* of the decoder in training; validations are fed the truth */
     hd_speech train, valid;
+    hd_whisper_tuning *whisper; /* NULL: it is none */
     hd_spec_augment augment;
     hd_sound_loader *loader, *valid_loader;
     sound_batch sent;
@@ -51,13 +53,18 @@ static uint64_t send_batch(hd_run *r, transcribing *t, const hd_targets *from, c
     for (size_t i = 0; i < b->items; i++) key[i] = (int32_t)b->which[i];
     t->sent = (sound_batch){0};
     host.number = key;
-    uint64_t text = hd_targets_send(r, &t->sent.text, from,
-                                    &(hd_targets_ask){.which = b->which,
-                                                      .key = key,
-                                                      .items = b->items,
-                                                      .special = hd_tokenizer_special(t->folder.tokenizer[1]),
-                                                      .unrolls = hd_encdec_unrolls(t->model),
-                                                      .labels = t->model->ctc.w});
+    hd_targets_ask ask = {.which = b->which,
+                          .key = key,
+                          .items = b->items,
+                          .special = hd_tokenizer_special(t->folder.tokenizer[1]),
+                          .unrolls = hd_encdec_unrolls(t->model),
+                          .labels = t->model->ctc.w};
+    if (t->whisper) {
+        const hd_ids *p = &t->whisper->prompt;
+        ask.prompt = p->at, ask.prompts = p->count - 1;
+        ask.special.start = p->at[p->count - 1], ask.special.end = t->whisper->whisper.rules.end;
+    }
+    uint64_t text = hd_targets_send(r, &t->sent.text, from, &ask);
     return hd_shape_mix(hd_frames_send(r, &t->sent.frames, &host), text);
 }
 
@@ -132,17 +139,30 @@ static hd_status valid_loss(hd_run *r, transcribing *t, double *out, hd_err *err
     return st;
 }
 
+typedef struct scoring {
+    const transcribing *t;
+    hd_metric *wer;
+    const hd_sound_batch *batch;
+} scoring;
+
+static hd_status score(void *context, size_t sound, const char *text, hd_err *err)
+{
+    const scoring *c = context;
+    return hd_metric_add(c->wer, (hd_line){text, strlen(text)},
+                         &c->t->valid.texts.text[c->batch->which[sound]], err);
+}
+
 /* Greedy transcripts of the sounds of a batch. */
 static hd_status score_batch(hd_run *r, transcribing *t, hd_metric *wer, const hd_sound_batch *b, hd_err *err)
 {
     hd_written_all found = {0};
     const hd_frames_host host = host_of(t, b);
     const hd_transcribe_opt o = {.search = {.kind = HD_SEARCH_GREEDY}, .ctc = -1};
+    scoring c = {t, wer, b};
+    if (t->whisper) return hd_whisper_tuning_hear(t->whisper, r, &host, score, &c, err);
     hd_status st = hd_transcribe_of(&found, r, &t->folder, &host, &o, err);
-    for (size_t i = 0; !st && i < b->items; i++) {
-        const char *text = found.found[i] ? found.of[i][0].text : "";
-        st = hd_metric_add(wer, (hd_line){text, strlen(text)}, &t->valid.texts.text[b->which[i]], err);
-    }
+    for (size_t i = 0; !st && i < b->items; i++)
+        st = score(&c, i, found.found[i] ? found.of[i][0].text : "", err);
     hd_written_release(&found);
     return st;
 }
@@ -195,6 +215,8 @@ static void release(hd_session *s)
     transcribing *t = s->state;
     hd_sound_loader_free(t->loader);
     hd_sound_loader_free(t->valid_loader);
+    if (t->whisper) hd_whisper_tuning_release(t->whisper);
+    hd_mem_free(t->whisper);
     hd_model_folder_release(&t->folder);
     hd_speech_release(&t->train);
     hd_speech_release(&t->valid);
@@ -222,7 +244,15 @@ static hd_status read_data(hd_session *s, hd_encdec_opt *model, hd_err *err)
     transcribing *t = s->state;
     const hd_train_options *o = s->options;
     size_t longest = (size_t)o->max_length;
-    hd_status st = hd_transcribe_read(&t->train, &t->valid, o, err);
+    const char *folder = hd_session_folder(s);
+    bool whisper = false;
+    hd_status st = folder ? hd_whisper_tuned(&whisper, folder, err) : HD_OK;
+    if (!st)
+        st = hd_transcribe_read(&t->train, &t->valid, o,
+                                whisper    ? HD_SPEECH_SPACED
+                                : o->cased ? HD_SPEECH_CASED
+                                           : HD_SPEECH_LOWER,
+                                err);
     if (!st && !hd_session_folder(s))
         st = hd_transcribe_choose_features(&model->sound.features, &t->train.set, o, err);
     if (!st) st = hd_seq2seq_tokenizer(s, &t->folder.tokenizer[0], model, &t->train.texts, err);
@@ -231,6 +261,23 @@ static hd_status read_data(hd_session *s, hd_encdec_opt *model, hd_err *err)
     size_t most = hd_sound_encoder_frames(&model->sound);
     if (!st) st = hd_speech_measure(&t->train, &model->sound.features, most, err);
     return st ? st : hd_speech_measure(&t->valid, &model->sound.features, most, err);
+}
+
+static hd_status open_whisper(hd_session *s, hd_err *err)
+{
+    transcribing *t = s->state;
+    if (t->model->opt.names != &hd_encdec_whisper) return HD_OK;
+    t->whisper = hd_mem_zero(sizeof *t->whisper);
+    if (!t->whisper) return hd_err_nomem(err, sizeof *t->whisper);
+    return hd_whisper_tuning_open(t->whisper, t->model, t->folder.tokenizer[1], hd_session_folder(s),
+                                  s->options->language, err);
+}
+
+static hd_status save(hd_session *s, const char *folder, hd_err *err)
+{
+    const transcribing *t = s->state;
+    hd_status st = hd_task_save(s, folder, err);
+    return st || !t->whisper ? st : hd_whisper_tuning_carry(hd_session_folder(s), folder, err);
 }
 
 static hd_status open(hd_session *s, hd_err *err)
@@ -248,6 +295,7 @@ static hd_status open(hd_session *s, hd_err *err)
     hd_model_folder_take(&t->folder, HD_TRAIN_TRANSCRIBE, hd_encdec_model(t->model));
     st = hd_encdec_feed(t->model, &t->feeding, err);
     s->params = &t->model->params;
+    if (!st) st = open_whisper(s, err);
     return st ? st : open_loaders(s, err);
 }
 
@@ -312,6 +360,6 @@ const hd_task hd_task_transcribe = {
     .send = send,
     .loss = loss,
     .validate = validate,
-    .save = hd_task_save,
+    .save = save,
     .publish = hd_task_publish,
 };

@@ -21,6 +21,7 @@ hd_spec_augment hd_transcribe_augment(const hd_train_options *o);
 extern const hd_recipe hd_recipe_transcribe;
 
 /* Reads the sounds to learn from and those that are held back, which may be none. */
-hd_status hd_transcribe_read(hd_speech *train, hd_speech *valid, const hd_train_options *o, hd_err *err);
+hd_status hd_transcribe_read(hd_speech *train, hd_speech *valid, const hd_train_options *o,
+                             hd_speech_form form, hd_err *err);
 
 #endif
