@@ -159,6 +159,27 @@ static void chorales_are_four_tracks(void **state)
     hd_midi_release(&m);
 }
 
+/* 2,048 notes that sound from the first to the last of 100,000 sixteenths: more than anybody plays. */
+static void notes_that_never_end_are_refused(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_ids melody = {0};
+    hd_midi m = {.tracks = 1, .quarter = 4};
+    for (int i = 0; i < 2048; i++) {
+        const hd_note n = {
+            .off = 100000, .channel = (uint8_t)(i % 8), .pitch = (uint8_t)(i / 16), .velocity = 1};
+        assert_int_equal(hd_midi_add(&m, &n, NULL), HD_OK);
+    }
+    assert_int_equal(hd_chorale_melody(&melody, &m, "x.mid", &err), HD_ELIMIT);
+    assert_string_equal(err.text, "x.mid: 2048 notes at a time are too many");
+    m.count = 1024;
+    assert_int_equal(hd_chorale_melody(&melody, &m, "x.mid", &err), HD_OK);
+    assert_int_equal(melody.count, 100000);
+    hd_ids_release(&melody);
+    hd_midi_release(&m);
+}
+
 static void variations_move_pitches_and_stretch_time(void **state)
 {
     (void)state;
@@ -252,6 +273,7 @@ int main(void)
         cmocka_unit_test(releases_come_before_strikes),
         cmocka_unit_test(any_tokens_are_a_performance),
         cmocka_unit_test(chorales_are_four_tracks),
+        cmocka_unit_test(notes_that_never_end_are_refused),
         cmocka_unit_test(variations_move_pitches_and_stretch_time),
         cmocka_unit_test(chorales_in_json_have_parts),
         cmocka_unit_test(bad_json_is_refused),

@@ -9,6 +9,7 @@ enum {
     SIXTEENTH = 120, /* ticks of what is written */
     VELOCITY = 80,
     MOST_STEPS = 1 << 17, /* four hours and more */
+    MOST_CELLS = 1 << 27, /* that all notes last together: a file of hostile ones would take hours */
     MOST_PARTS = 64,
     CHOIR = 52 /* the instrument */
 };
@@ -77,16 +78,20 @@ static size_t step_at(const hd_midi *m, uint32_t tick)
 
 static hd_status count_steps(size_t *out, const hd_midi *m, const char *name, hd_err *err)
 {
+    size_t cells = 0;
     *out = 0;
     for (size_t i = 0; i < m->count; i++) {
         size_t from = step_at(m, m->note[i].on), to = step_at(m, m->note[i].off);
         if (to <= from) to = from + 1;
         if (m->note[i].channel != HD_DRUMS && to > *out) *out = to;
+        cells += to - from;
     }
     if (!*out) return hd_err_set(err, HD_EFORMAT, "%s: there is no note in it", name);
     if (*out > MOST_STEPS)
         return hd_err_set(err, HD_ELIMIT, "%s: %zu sixteenths are too many, there may be %d", name, *out,
                           MOST_STEPS);
+    if (cells > MOST_CELLS)
+        return hd_err_set(err, HD_ELIMIT, "%s: %zu notes at a time are too many", name, cells / *out);
     return HD_OK;
 }
 
