@@ -178,6 +178,19 @@ static void nul_is_a_byte_like_others(void **state)
 
 /* Lines of every length around the sizes of the buffers, plain and compressed in several pieces, with zeros
    behind where those may be. */
+static void a_byte_order_mark_can_be_left_out(void **state)
+{
+    (void)state;
+#define MARK "\xef\xbb\xbf"
+    static const char *const with[] = {MARK "one", MARK "two"}, *const without[] = {"one", MARK "two"};
+    write_bytes(MARK "one\n" MARK "two\n", 14, "wb");
+    assert_string_equal(read_all((hd_lines_opt){.utf8 = true}, with, 2), "");
+    assert_string_equal(read_all((hd_lines_opt){.utf8 = true, .no_mark = true}, without, 2), "");
+    static const char *const nothing[] = {""};
+    write_bytes(MARK, 3, "wb");
+    assert_string_equal(read_all((hd_lines_opt){.no_mark = true}, nothing, 1), "");
+}
+
 static void long_files_arrive_whole(void **state)
 {
     (void)state;
@@ -471,6 +484,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_newlines_end_lines),
         cmocka_unit_test(nul_is_a_byte_like_others),
+        cmocka_unit_test(a_byte_order_mark_can_be_left_out),
         cmocka_unit_test(long_files_arrive_whole),
         cmocka_unit_test(limits_name_file_and_line),
         cmocka_unit_test(lines_that_are_refused_are_passed_over),

@@ -157,7 +157,8 @@ static void a_list_names_pictures_and_labels(void **state)
     assert_string_equal(hd_vocab_piece(&labels, 0), "cat");
     assert_int_equal(first_byte(&s, 2), 3);
     hd_image_set_release(&s);
-    put_file(at("p/l.tsv"), "a.png\nc.png\n");
+    put_file(at("p/l.tsv"), "\xef\xbb\xbf"
+                            "a.png\nc.png\n"); /* as an editor may write it */
     s = read_set(LIST, &labels, at("p/l.tsv"), false);
     assert_null(s.label);
     hd_image_set_release(&s);

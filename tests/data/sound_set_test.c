@@ -45,7 +45,8 @@ static void a_list_names_files_beside_it(void **state)
     hd_sound_set s;
     hd_sound sound;
     (void)state;
-    put_text("list.tsv", "a.wav\t one  two \r\n\n  \nin/b.wav\tthree\n");
+    put_text("list.tsv", "\xef\xbb\xbf"
+                         "a.wav\t one  two \r\n\n  \nin/b.wav\tthree\n"); /* as an editor may */
     if (hd_sound_set_open(&s, at("list.tsv"), false, &err)) fail_msg("%s", err.text);
     assert_int_equal(s.count, 2);
     assert_string_equal(s.text[0].text, "one  two");

@@ -204,7 +204,8 @@ hd_status hd_lines_next(hd_lines *l, hd_line *line, hd_err *err)
     l->seen = l->start;
     l->count++;
     l->passed = false;
-    *line = (hd_line){text, size};
+    bool marked = l->opt.no_mark && l->count == 1 && size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3);
+    *line = (hd_line){text + (marked ? 3 : 0), size - (marked ? 3 : 0)};
     return HD_OK;
 }
 

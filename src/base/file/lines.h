@@ -22,7 +22,8 @@ typedef struct hd_lines_opt {
     size_t longest; /* bytes a line may have; 0: HD_LINE_LONGEST */
     bool utf8;      /* refuse lines that are not UTF-8 */
     bool no_zero;   /* refuse lines that hold a zero byte */
-    bool goes_on;   /* a refused line is returned as an empty one (hd_lines_refused), and reading continues */
+    bool no_mark; /* a byte order mark, which some editors put before a text, is no part of the first line */
+    bool goes_on; /* a refused line is returned as an empty one (hd_lines_refused), and reading continues */
 } hd_lines_opt;
 
 typedef struct hd_lines hd_lines;

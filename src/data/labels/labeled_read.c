@@ -74,14 +74,12 @@ static hd_status next(hd_labeled_reader *r, hd_line *line, hd_err *err)
     if (s || !line->text) return s;
     if (memchr(line->text, 0, line->size))
         return hd_labeled_refuse(r, "a zero byte: is this a text file?", err);
-    if (hd_lines_count(r->lines) == 1 && line->size >= 3 && !memcmp(line->text, "\xef\xbb\xbf", 3))
-        line->text += 3, line->size -= 3; /* a mark some editors put before a text */
     return HD_OK;
 }
 
 static hd_status open_file(hd_labeled_reader *r, const char *path, hd_err *err)
 {
-    return hd_lines_open(&r->lines, path, &(hd_lines_opt){.utf8 = true}, err);
+    return hd_lines_open(&r->lines, path, &(hd_lines_opt){.utf8 = true, .no_mark = true}, err);
 }
 
 /* Labels in alphabetical order. */

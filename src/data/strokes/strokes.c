@@ -145,7 +145,8 @@ hd_status hd_strokes_read(hd_strokes *to, const char *path, hd_err *err)
     hd_lines *lines = NULL;
     hd_line line = {0};
     size_t before = to->count;
-    hd_status s = hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true}, err);
+    hd_status s =
+        hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true}, err);
     while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
         const place w = {path, hd_lines_count(lines)};
         s = read_line(to, line, &w, err);

@@ -71,9 +71,6 @@ hd_status hd_csv_next(hd_csv *c, bool *more, hd_err *err)
     do {
         hd_status s = hd_lines_next(c->lines, &line, err);
         if (s) return s;
-        if (line.text && hd_lines_count(c->lines) == 1 && line.size >= 3 &&
-            !memcmp(line.text, "\xef\xbb\xbf", 3))
-            line.text += 3, line.size -= 3; /* a mark some editors put before a text */
     } while (line.text && !hd_set_trimmed(line).size);
     *more = line.text != NULL;
     return *more ? split(c, line, err) : HD_OK;
@@ -83,7 +80,8 @@ hd_status hd_csv_open(hd_csv *out, const char *path, hd_err *err)
 {
     bool more = false;
     *out = (hd_csv){0};
-    hd_status s = hd_lines_open(&out->lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true}, err);
+    hd_status s = hd_lines_open(&out->lines, path,
+                                &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true}, err);
     if (!s) s = hd_csv_next(out, &more, err);
     if (!s && !more) s = hd_err_set(err, HD_EFORMAT, "%s: the file is empty", path);
     if (s) hd_csv_close(out);
