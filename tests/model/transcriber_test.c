@@ -158,6 +158,10 @@ static void what_cannot_be_read_is_refused(void **state)
     err = (hd_err){0};
     assert_int_equal(hd_encdec_new(&none, b, &o, false, &err), HD_EARG);
     assert_non_null(strstr(err.text, "pyramid"));
+    o = m->opt, err = (hd_err){0}; /* 2^32 frames in a row are more than a number holds */
+    assert_int_equal(hd_stages_read(&o.encoder, "pyramid:8+pyramid:8+pyramid:8+pyramid:8", &err), HD_OK);
+    assert_int_equal(hd_encdec_new(&none, b, &o, false, &err), HD_EARG);
+    assert_string_equal(err.text, "an encoder makes one row of 65536 rows at the most");
     hd_encdec_free(m);
     hd_backend_free(b);
 }

@@ -107,6 +107,8 @@ const hd_stage_type *const hd_stage_types[HD_STAGE_KINDS] = {
 
 /* -- encoders -- */
 
+enum { MOST_REDUCTION = 1 << 16 };
+
 static hd_status make_stage(hd_encoder *e, int i, hd_params *p, const hd_encoder_opt *o, hd_err *err)
 {
     hd_encoder_stage *s = &e->stage[i];
@@ -118,7 +120,9 @@ static hd_status make_stage(hd_encoder *e, int i, hd_params *p, const hd_encoder
                             .out = e->out,
                             .reduction = 1};
     hd_status st = s->type->make ? s->type->make(s, p, o, name, err) : HD_OK;
-    e->out = s->out, e->reduction *= s->reduction;
+    if (!st && s->reduction > MOST_REDUCTION / e->reduction)
+        st = hd_err_set(err, HD_EARG, "an encoder makes one row of %d rows at the most", MOST_REDUCTION);
+    if (!st) e->out = s->out, e->reduction *= s->reduction;
     return st;
 }
 
