@@ -249,6 +249,8 @@ static void bad_json_is_refused(void **state)
         {"{\"train\": [[[60, 55, 52, 128]]]}", "step 0: a pitch is a whole number"},
         {"{\"train\": [[[60, 55, 52, 1.5]]]}", "step 0: a pitch is a whole number"},
         {"{\"train\": [[]]}", "piece 0 is not a list of steps"},
+        {"{\"train\": []}", "train: there is no piece"},
+        {"[]", "the list: there is no piece"},
         {"{\"train\": 7}", "\"train\" is not a list of pieces"},
         {"{\"valid\": []}", "there is no \"train\" in it"},
         {"{\"train\": [", "bad.json"},

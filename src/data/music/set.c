@@ -57,8 +57,9 @@ static hd_status add_list(hd_music_set *set, const json_t *list, const char *pat
 {
     char where[HD_PATH + 64];
     hd_status s = HD_OK;
-    if (!json_array_size(list))
+    if (!json_is_array(list))
         return hd_err_set(err, HD_EFORMAT, "%s: \"%s\" is not a list of pieces", path, part);
+    if (!json_array_size(list)) return hd_err_set(err, HD_EFORMAT, "%s: %s: there is no piece", path, part);
     for (size_t i = 0; !s && i < json_array_size(list); i++) {
         const json_t *piece = json_array_get(list, i);
         snprintf(where, sizeof where, "%s: %s: piece %zu", path, part, i);
