@@ -133,6 +133,8 @@ static void a_stopped_run_goes_on_bit_for_bit(void **state)
     must_run(SMALL READS "--out whole --steps 12 --save-every 6 --valid-every 4 --threads 1");
     must_run(SMALL READS
              "--out cut --steps 6 --decay-steps 12 --save-every 6 --valid-every 4 --threads 3 && "
+             /* as of a run that began before there was a choice of models */
+             "sed -i '/^model:/d' cut/training.yml && "
              "$HEED train -q --resume --out cut --steps 12 --threads 2 && cmp whole/model.safetensors "
              "cut/model.safetensors");
     must_run(
@@ -184,6 +186,10 @@ static void a_gpt_goes_on_bit_for_bit(void **state)
     assert_fails(GPT "--preset handwriting-small --out x", 2, "--preset handwriting-small is of LSTM");
     assert_fails("$HEED train -q --task write --model lstm --train toy.tsv --out x", 2, "does not write");
     assert_fails("$HEED train -q --task write --train toy.tsv --heads 3 --out x", 2, "--heads");
+    assert_fails(
+        "sed -i 's/^model: .*/model: handwriting/' gc/training.yml; $HEED train -q --resume --out gc "
+        "--steps 14",
+        1, "gc: config.json is not of a model of --model handwriting");
     /* numbers that make no model */
     assert_fails(
         "cp -r gw bad; sed -i 's/\"lengths\": 20/\"lengths\": 1/' bad/config.json; $HEED write bad lo --out "

@@ -166,15 +166,21 @@ static hd_status check_end(const char *path, hd_err *err)
                      path, (int)size - 1, last_line);
 }
 
-/* Language models had learned positions before they had --position-kind, whose default is another: runs of
-   that time do not say it. */
-static hd_status add_position_kind(const hd_option_set *set, hd_err *err)
+/* What runs had before there was an option whose default is another: they do not say it. */
+static hd_status add_absent(const hd_option_set *set, hd_err *err)
 {
+    static const struct {
+        hd_train_task task;
+        const char *option, *value;
+    } absent[] = {{HD_TRAIN_LM, "position-kind", "learned"}, {HD_TRAIN_WRITE, "model", "handwriting"}};
     const hd_train_options *o = set->into;
-    hd_option_place at = hd_option_find(set, "position-kind");
-    bool said = hd_option_given(at.given);
-    if (o->task != HD_TRAIN_LM || said || !has_effect(at.option, o)) return HD_OK;
-    return hd_option_read(at.option, at.field, "learned", err);
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < sizeof absent / sizeof *absent; i++) {
+        hd_option_place at = hd_option_find(set, absent[i].option);
+        if (o->task == (int)absent[i].task && !hd_option_given(at.given) && has_effect(at.option, o))
+            s = hd_option_read(at.option, at.field, absent[i].value, err);
+    }
+    return s;
 }
 
 static hd_status read_options(hd_train_options *then, const char *folder, hd_arena *memory, hd_err *err)
@@ -190,7 +196,7 @@ static hd_status read_options(hd_train_options *then, const char *folder, hd_are
     if (!s) s = hd_config_read(&set, memory, err);
     if (!s) s = check_end(path, err);
     then->config = NULL;
-    return s ? s : add_position_kind(&set, err);
+    return s ? s : add_absent(&set, err);
 }
 
 hd_status hd_train_folder_resume(hd_train_options *o, hd_given *given, hd_arena *memory, hd_err *err)

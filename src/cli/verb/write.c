@@ -30,7 +30,8 @@ static const hd_option options[] = {
      "them)",
      .group = "Output", HD_FILE_INTO(OWNER, out)},
     {"attention", 'a', "FILE", NULL,
-     "draw the window over the characters, point by point, above each line: .svg, .png, .pdf or .html",
+     "draw the window over the characters (of a gpt the weights of all its heads), point by point, above "
+     "each line: .svg, .png, .pdf or .html",
      .group = "Output", HD_FILE_INTO(OWNER, attention)},
     {"monotone", 0, NULL, NULL,
      "say at how many points the window is no farther back in the text than at the one before",
@@ -317,7 +318,7 @@ const hd_usage hd_verb_write = {
         "are "
         "drawn one after the other, while a window moves along the characters, and a line ends when the "
         "window "
-        "has gone past the last of them.\n"
+        "has gone past the last of them, or where a gpt says so.\n"
         "A model that reads no text (--window-gaussians 0) writes what looks like writing: give no TEXT.",
     .options = options,
     .size = sizeof(write_options),

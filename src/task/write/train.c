@@ -106,6 +106,11 @@ static hd_status make_characters(hd_session *s, hd_write_sizes *o, hd_err *err)
     }
     hd_status st = hd_model_folder_describe(&old, s->options->out, "write", err);
     if (st) return st;
+    if (hd_write_kind_of(&old.model) != l->kind) {
+        hd_model_folder_release(&old);
+        return hd_err_set(err, HD_EFORMAT, "%s: config.json is not of a model of --model %s", s->options->out,
+                          l->kind->name);
+    }
     l->kind->take(o, old.model.self);
     hd_model_folder_keep_tokenizers(&old);
     l->folder.tokenizer[0] = old.tokenizer[0];
