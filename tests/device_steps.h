@@ -23,6 +23,8 @@ typedef struct steps_model {
     bool each;     /* gradients are compared parameter by parameter */
 } steps_model;
 
+static const steps_model *steps_of; /* what the tests of a program are about; main says it */
+
 typedef struct steps_outcome {
     const steps_model *of;
     hd_backend *backend;
@@ -103,9 +105,10 @@ static void steps_name(const steps_outcome *a, const steps_outcome *b)
     }
 }
 
-/* The loss and gradients of a step are those of the cpu. */
-static void steps_agree(const steps_model *m)
+static void a_step_has_the_loss_and_gradients_of_the_cpu(void **state)
 {
+    (void)state;
+    const steps_model *m = steps_of;
     for (size_t i = 0; i < m->kinds; i++) {
         steps_outcome a = steps_outcome_of(m, backend_of("cpu", 2), i, 1);
         for (const hd_precision *p = device_precisions(); *p; p++) {
@@ -129,8 +132,10 @@ static void steps_agree(const steps_model *m)
 
 /* The third time a shape comes it is replayed. Gradients of four steps are four times those of one but for
    rounding; the loss is the same. */
-static void steps_replay(const steps_model *m)
+static void captured_steps_are_the_same(void **state)
 {
+    (void)state;
+    const steps_model *m = steps_of;
     for (const hd_precision *p = device_precisions(); *p; p++)
         for (size_t i = 0; i < m->kinds; i++) {
             steps_outcome a = steps_outcome_of(m, device_new(*p), i, 1);

@@ -86,24 +86,13 @@ static const steps_model vit = {.kinds = COUNT_OF(variants),
                                 .cosine = 0.99,
                                 .each = true};
 
-static void a_step_has_the_loss_and_gradients_of_the_cpu(void **state)
-{
-    (void)state;
-    steps_agree(&vit);
-}
-
-static void captured_steps_are_the_same(void **state)
-{
-    (void)state;
-    steps_replay(&vit);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_has_the_loss_and_gradients_of_the_cpu),
         cmocka_unit_test(captured_steps_are_the_same),
     };
+    steps_of = &vit;
     if (device_missing()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

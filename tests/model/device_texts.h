@@ -7,7 +7,12 @@
 #include "decode/search.h"
 #include "model/encdec/encdec.h"
 
-typedef hd_status texts_stepper(hd_stepper *out, const hd_encdec *m, hd_err *err);
+/* Who writes texts for the items of a program, and how they end; main says it. */
+static struct {
+    hd_status (*open)(hd_stepper *out, const hd_encdec *m, hd_err *err);
+    int32_t end;
+    size_t items;
+} texts;
 
 CHECK_UNUSED static void texts_free(void *model)
 {
@@ -15,16 +20,16 @@ CHECK_UNUSED static void texts_free(void *model)
 }
 
 /* Takes the backend over. */
-static hd_found *texts_of(const steps_model *k, hd_backend *b, size_t kind, texts_stepper *open, int32_t end)
+static hd_found *texts_of(hd_backend *b, size_t kind)
 {
     hd_err err = {0};
     hd_stepper s = {0};
     hd_found *f = NULL;
     hd_params *params;
-    hd_encdec *m = k->make(b, kind, &params);
+    hd_encdec *m = steps_of->make(b, kind, &params);
     hd_run r = run_on(b);
-    const hd_search_opt o = {.kind = HD_SEARCH_GREEDY, .end = end, .max_length = 12, .seats = 8};
-    if (open(&s, m, &err) || hd_search(&f, &r, &s, &o, &err)) fail_msg("%s", err.text);
+    const hd_search_opt o = {.kind = HD_SEARCH_GREEDY, .end = texts.end, .max_length = 12, .seats = 8};
+    if (texts.open(&s, m, &err) || hd_search(&f, &r, &s, &o, &err)) fail_msg("%s", err.text);
     hd_stepper_release(&s);
     hd_run_release(&r);
     hd_encdec_free(m);
@@ -32,13 +37,12 @@ static hd_found *texts_of(const steps_model *k, hd_backend *b, size_t kind, text
     return f;
 }
 
-/* The texts that are found for so many items are those of the cpu. */
-static void texts_agree(const steps_model *m, texts_stepper *open, int32_t end, size_t items)
+static void texts_are_those_of_the_cpu(void **state)
 {
-    for (size_t k = 0; k < m->kinds; k++) {
-        hd_found *a = texts_of(m, backend_of("cpu", 2), k, open, end),
-                 *b = texts_of(m, device_new(HD_PRECISION_F32), k, open, end);
-        for (size_t i = 0; i < items; i++) {
+    (void)state;
+    for (size_t k = 0; k < steps_of->kinds; k++) {
+        hd_found *a = texts_of(backend_of("cpu", 2), k), *b = texts_of(device_new(HD_PRECISION_F32), k);
+        for (size_t i = 0; i < texts.items; i++) {
             const hd_guess *x = hd_found_at(a, i), *y = hd_found_at(b, i);
             assert_int_equal(x->length, y->length);
             assert_memory_equal(x->ids, y->ids, x->length * sizeof *x->ids);

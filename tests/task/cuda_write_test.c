@@ -110,22 +110,11 @@ static const steps_model handwriting = {.kinds = COUNT_OF(kinds),
                                         .loss = loss,
                                         .cosine = 0.98};
 
-static void a_step_has_the_loss_and_gradients_of_the_cpu(void **state)
-{
-    (void)state;
-    steps_agree(&handwriting);
-}
-
-static void captured_steps_are_the_same(void **state)
-{
-    (void)state;
-    steps_replay(&handwriting);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_has_the_loss_and_gradients_of_the_cpu),
                                        cmocka_unit_test(captured_steps_are_the_same)};
+    steps_of = &handwriting;
     if (device_missing()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
