@@ -178,7 +178,7 @@
         "tokens", MODEL, FOR(TRANSLATE | CAPTION | LM | TRANSCRIBE), SHAPE, NEEDS(HD_HAS_POSITIONS))
     INT("relative", 0, "N", "0", relative, 0, 1048576,
         "relative attention (Music Transformer): each head learns a vector for each of N distances, and farther "
-        "tokens share the last; 0: none", MODEL, FOR(LM), SHAPE, NEEDS(HD_HAS_BLOCKS))
+        "tokens share the last; 0: none", MODEL, FOR(LM | WRITE), SHAPE, NEEDS(HD_HAS_BLOCKS))
     INT("local-block", 0, "N", "0", local_block, 0, 1048576,
         "attention by blocks of N tokens: a token sees its own block and the one before; 0: all before it",
         MODEL, FOR(LM), SHAPE, NEEDS(HD_HAS_BLOCKS))

@@ -115,10 +115,10 @@ static const hd_setting stroke_reader[] = {
     {"schedule", "cosine"}, {"min-lr-ratio", "0.02"}, {"weight-decay", "0.0001"}, {"beta2", "0.99"},
     {"adam-eps", "1e-8"}, {"clip", "1"}, {"precision", "f32"}, {"epochs", "10"}, {0}};
 static const hd_setting handwriting_small[] = {
-    {"width", "128"}, {"batch-size", "16"}, {"lr", "0.01"}, {"epochs", "3"}, {0}};
+    {"width", "128"}, {"batch-size", "16"}, {"lr", "0.012"}, {"epochs", "3"}, {0}};
 static const hd_setting handwriting_gpt[] = {
-    {"model", "gpt"}, {"layers", "6"}, {"width", "256"}, {"heads", "8"}, {"activation", "gelu"}, {"dropout", "0.1"},
-    {"batch-size", "64"}, {"lr", "0.001"}, {"warmup", "400"}, {"weight-decay", "0.05"}, {"clip", "1"},
+    {"model", "gpt"}, {"layers", "6"}, {"width", "256"}, {"heads", "8"}, {"relative", "64"}, {"activation", "gelu"},
+    {"dropout", "0.1"}, {"batch-size", "64"}, {"lr", "0.001"}, {"warmup", "400"}, {"weight-decay", "0.05"}, {"clip", "1"},
     {"precision", "auto"}, {"epochs", "30"}, {0}};
 static const hd_setting labels[] = {
     {"layers", "1"}, {"width", "128"}, {"ffn-size", "256"}, {"heads", "4"}, {"activation", "gelu"},

@@ -143,7 +143,7 @@ static void a_stopped_run_goes_on_bit_for_bit(void **state)
 
 #define GPT                                                                                                 \
     "$HEED train -q --task write --model gpt --train toy.tsv --valid-fraction 0.1 --device cpu --layers 2 " \
-    "--heads 4 --batch-size 16 --dropout 0 --warmup 20 "
+    "--heads 4 --relative 16 --batch-size 16 --dropout 0 --warmup 20 "
 
 /* Points in bins, and the same verb. */
 static void a_gpt_writes_what_the_text_says(void **state)

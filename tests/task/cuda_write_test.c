@@ -58,12 +58,16 @@ static hd_model model_of(hd_backend *b, size_t kind)
                                     .window = kinds[kind].window,
                                     .scale = scale}};
     if (kinds[kind].kind == &hd_write_tokens)
-        o.tokens = (hd_pen_gpt_opt){
-            .stack = {.layers = 2, .heads = 2, .width = WIDTH, .inner = 2 * WIDTH, .act = HD_gelu},
-            .vocab = VOCAB,
-            .positions = 200,
-            .scale = scale,
-            .bins = {8, 6, 0.2f, 9}};
+        o.tokens = (hd_pen_gpt_opt){.stack = {.layers = 2,
+                                              .heads = 2,
+                                              .width = WIDTH,
+                                              .inner = 2 * WIDTH,
+                                              .act = HD_gelu,
+                                              .relative_span = 24},
+                                    .vocab = VOCAB,
+                                    .positions = 200,
+                                    .scale = scale,
+                                    .bins = {8, 6, 0.2f, 9}};
     if (kinds[kind].kind->make(&m, b, &o, true, &err) || kinds[kind].kind->draw(m.self, 3, 12, &err))
         fail_msg("%s", err.text);
     return m;

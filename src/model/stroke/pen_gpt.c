@@ -64,6 +64,7 @@ static const hd_key keys[] = {
     {KEY("width", WHOLE, stack.width), .least = 1, .most = HD_PEN_MODEL_MOST},
     {KEY("inner", WHOLE, stack.inner), .least = 1, .most = 4 * HD_PEN_MODEL_MOST},
     {KEY("activation", UNARY, stack.act)},
+    {KEY("relative", WHOLE, stack.relative_span), .most = HD_PEN_MODEL_MOST, .when = HD_KEY_RARE},
     {KEY("dropout", REAL, stack.dropout), .most = 0.999},
     {KEY("vocab", WHOLE, vocab), .least = 1, .most = HD_PEN_MODEL_MOST},
     {KEY("context", WHOLE, positions), .least = 2, .most = 1 << 20},
@@ -114,6 +115,7 @@ static void describe(const void *self, hd_details *to)
     hd_pen_model_describe(to, "gpt", o->stack.layers, o->stack.width);
     hd_details_whole(to, "heads", (uint64_t)o->stack.heads);
     hd_details_whole(to, "context", o->positions);
+    if (o->stack.relative_span) hd_details_whole(to, "relative distances", (uint64_t)o->stack.relative_span);
     hd_details_whole(to, "directions", (uint64_t)o->bins.directions);
     hd_details_whole(to, "lengths", (uint64_t)o->bins.lengths);
 }

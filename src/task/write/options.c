@@ -16,10 +16,7 @@ static hd_run_parts parts(const hd_train_options *o)
 
 static const char *shape(const hd_train_options *o, char to[HD_RECIPE_TEXT])
 {
-    if (is_gpt(o))
-        snprintf(to, HD_RECIPE_TEXT, "--model is gpt");
-    else
-        snprintf(to, HD_RECIPE_TEXT, "--window-gaussians is %d", o->window_gaussians);
+    snprintf(to, HD_RECIPE_TEXT, "--model is %s", hd_train_model_names[o->model]);
     return to;
 }
 

@@ -22,6 +22,7 @@ static void sizes(hd_write_sizes *to, const hd_train_options *o)
                                             .heads = o->heads,
                                             .width = (size_t)o->width,
                                             .inner = (size_t)o->ffn_size,
+                                            .relative_span = o->relative,
                                             .act = hd_train_activation(o->activation),
                                             .dropout = (float)o->dropout}};
 }
