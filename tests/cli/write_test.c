@@ -191,10 +191,19 @@ static void a_gpt_goes_on_bit_for_bit(void **state)
         "--steps 14",
         1, "gc: config.json is not of a model of --model handwriting");
     /* numbers that make no model */
-    assert_fails(
-        "cp -r gw bad; sed -i 's/\"lengths\": 20/\"lengths\": 1/' bad/config.json; $HEED write bad lo --out "
-        "a.svg",
-        1, "bad/config.json");
+    static const char *const wrong[] = {
+        "\"lengths\": 20/\"lengths\": 1", "\"farthest\": [0-9.]*/\"farthest\": 0",
+        "\"deviation_x\": [0-9.]*/\"deviation_x\": 0", "\"heads\": 4/\"heads\": 3",
+        "\"model\": \"gpt\"/\"model\": \"bert\""};
+    must_run("cp -r gw bad");
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        char command[512];
+        snprintf(command, sizeof command,
+                 "sed -e 's/\"characters\",/\"characters\"}/' -e '/crc32c/d' -e 's/%s/' gw/config.json "
+                 ">bad/config.json; $HEED write bad lo --out a.svg",
+                 wrong[i]);
+        assert_fails(command, 1, "bad/config.json");
+    }
 }
 
 static void a_reader_reads_what_is_written(void **state)

@@ -30,9 +30,12 @@ void hd_handwriting_config_write(hd_text *to, const hd_handwriting_opt *o)
 void hd_handwriting_config_read(hd_model_config *c, hd_handwriting_opt *o)
 {
     static const char *const models[] = {"handwriting"};
+    hd_err why = {0};
     *o = (hd_handwriting_opt){0};
     hd_model_config_name(c, "model", models, 1);
     hd_keys_read(c, keys, 0, o);
+    hd_pen_scale_check(&o->scale, "handwriting", &why);
+    hd_pen_model_refuse(c, &why);
 }
 
 /* -- among others -- */

@@ -84,8 +84,11 @@ void hd_pen_gpt_config_write(hd_text *to, const hd_pen_gpt_opt *o)
 
 void hd_pen_gpt_config_read(hd_model_config *c, hd_pen_gpt_opt *o)
 {
+    hd_err why = {0};
     *o = (hd_pen_gpt_opt){0};
     hd_keys_read(c, keys, 0, o);
+    check(o, &why);
+    hd_pen_model_refuse(c, &why);
     if (!c->status && o->stack.width % (size_t)o->stack.heads)
         hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->stack.width,
                                o->stack.heads);

@@ -21,6 +21,12 @@ enum { HD_PEN_MODEL_MOST = 1 << 16 };
         HD_PEN_SCALE_KEY(T, "deviation_x", scale.deviation[0], 0),          \
         HD_PEN_SCALE_KEY(T, "deviation_y", scale.deviation[1], 0)
 
+/* A fault of what was read from these. */
+static inline void hd_pen_model_refuse(hd_model_config *c, const hd_err *why)
+{
+    if (!c->status && why->status) hd_model_config_refuse(c, "%s", why->text);
+}
+
 static inline void hd_pen_model_describe(hd_details *to, const char *model, int layers, size_t width)
 {
     hd_details_text(to, "model", model);

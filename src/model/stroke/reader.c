@@ -101,9 +101,12 @@ void hd_reader_config_write(hd_text *to, const hd_reader_opt *o)
 void hd_reader_config_read(hd_model_config *c, hd_reader_opt *o)
 {
     static const char *const models[] = {"reader"};
+    hd_err why = {0};
     *o = (hd_reader_opt){0};
     hd_model_config_name(c, "model", models, 1);
     hd_keys_read(c, keys, 0, o);
+    check(o, &why);
+    hd_pen_model_refuse(c, &why);
 }
 
 static void drop(void *self)
