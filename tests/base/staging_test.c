@@ -177,6 +177,26 @@ static void a_failure_names_the_place(void **state)
     assert_string_equal(failed(hd_staging_end(&s, status, &last)), says);
 }
 
+static void room_is_made_of_what_is_ours_alone(void **state)
+{
+    (void)state;
+    static const char *const ours[] = {"a.tsv", "b.tsv", NULL};
+    struct stat info;
+    assert_int_equal(hd_staging_make_room(at("none"), false, "heed x", ours, &last), HD_OK);
+    assert_int_equal(mkdir(at("room"), 0777), 0);
+    assert_int_equal(hd_staging_make_room(at("room"), false, "heed x", ours, &last), HD_OK); /* it is empty */
+    assert_int_equal(hd_save_bytes(at("room/a.tsv"), "x", 1, &last), HD_OK);
+    assert_non_null(
+        strstr(failed(hd_staging_make_room(at("room"), false, "heed x", ours, &last)), "--overwrite"));
+    assert_int_equal(hd_save_bytes(at("room/c.tsv"), "x", 1, &last), HD_OK);
+    assert_non_null(strstr(failed(hd_staging_make_room(at("room"), true, "heed x", ours, &last)),
+                           "room/c.tsv: is not of heed x"));
+    assert_int_equal(stat(at("room/a.tsv"), &info), 0); /* nothing was removed */
+    assert_int_equal(unlink(at("room/c.tsv")), 0);
+    assert_int_equal(hd_staging_make_room(at("room"), true, "heed x", ours, &last), HD_OK);
+    assert_int_equal(stat(at("room"), &info), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_place_that_cannot_be_replaced_is_refused_at_once),
         cmocka_unit_test(a_new_folder_is_synced_in_the_one_above),
         cmocka_unit_test(a_failure_names_the_place),
+        cmocka_unit_test(room_is_made_of_what_is_ours_alone),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
