@@ -205,6 +205,8 @@ static const shape shapes[] = {
     {"causal window", SELF(.heads = 2, .d = 8, .mask = HD_CAUSAL, .window = 2)},
     {"cross", CROSS(.heads = 2, .d = 8)},
     {"cross causal", CROSS(.heads = 2, .d = 8, .mask = HD_CAUSAL)},
+    {"one query of each head", .items = 3, .qbegin = {0, 1, 2}, .tq = {1, 1, 1}, .kbegin = {0, 70, 103},
+     .tk = {70, 33, 32}, .heads = 5, .d = 16, .gate = true},
     {"cross window", CROSS(.heads = 2, .d = 8, .window = 1)},
     {"gaps", GAPS(.heads = 2, .d = 8)},
     {"gaps, causal, gate", GAPS(.heads = 2, .d = 8, .mask = HD_CAUSAL, .gate = true)},

@@ -2,7 +2,7 @@
  * matrix beyond a tile of queries. */
 #include "backend/cpu/attend/head.h"
 
-enum { WIDE = 8, FEW_QUERIES = 3 };
+enum { WIDE = 8, FEW_QUERIES = 3, NEAR = 2 * HD_PAGE_ROWS };
 
 static void additive_scores(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r)
 {
@@ -113,12 +113,13 @@ static void weights_row(const hd_attend_args *g, const hd_head *h, hd_real *s, s
 }
 
 /* The weighted sum of one query from the unpacked values: each number is the chain of multiply-adds over
-   the keys that the product makes, so the bits are its bits. `vectors` is a constant where it is called. */
-INLINE void weigh_columns(const hd_head *h, hd_real *y, const hd_real *s, hd_reach r, size_t from,
+   the keys that the product makes, so the bits are its bits. The first keys begin it, later ones go on from
+   y. `vectors` is a constant where it is called. */
+INLINE void weigh_columns(const hd_head *h, hd_real *y, const hd_real *s, hd_reach r, bool first, size_t from,
                           int vectors)
 {
     vec sum[WIDE];
-    for (int i = 0; i < vectors; i++) sum[i] = hd_set(0);
+    for (int i = 0; i < vectors; i++) sum[i] = first ? hd_set(0) : hd_load(y + from + (size_t)i * VL);
     for (size_t t = r.lo, end; t < r.hi;) {
         const hd_real *v = hd_head_v(h, h->v, t) + from;
         for (end = hd_head_run(h, t, r.hi); t < end; t++, v += h->v->stride) {
@@ -129,11 +130,11 @@ INLINE void weigh_columns(const hd_head *h, hd_real *y, const hd_real *s, hd_rea
     for (int i = 0; i < vectors; i++) hd_store(y + from + (size_t)i * VL, sum[i]);
 }
 
-static void weigh(const hd_head *h, hd_real *y, const hd_real *s, hd_reach r)
+static void weigh(const hd_head *h, hd_real *y, const hd_real *s, hd_reach r, bool first)
 {
     size_t from = 0;
-    for (; from + WIDE * VL <= h->dv; from += WIDE * VL) weigh_columns(h, y, s, r, from, WIDE);
-    for (; from < h->dv; from += VL) weigh_columns(h, y, s, r, from, 1);
+    for (; from + WIDE * VL <= h->dv; from += WIDE * VL) weigh_columns(h, y, s, r, first, from, WIDE);
+    for (; from < h->dv; from += VL) weigh_columns(h, y, s, r, first, from, 1);
 }
 
 typedef struct job {
@@ -184,7 +185,7 @@ static void head_forward(const job *w, const hd_head *h, const room *s)
         if (h->at->distance) KERNEL(head_distances)(h, scores, w->stride, a, n, r, s->far, s->band, s->panel);
         for (size_t i = 0; i < n; i++) weights_row(g, h, scores + i * w->stride, a + i, r);
         for (size_t i = 0; !s->values && i < n; i++)
-            weigh(h, hd_head_y(h, g->y, a + i), scores + i * w->stride, r);
+            weigh(h, hd_head_y(h, g->y, a + i), scores + i * w->stride, r, true);
         hd_product p = {.c = hd_head_y(h, g->y, a),
                         .c_stride = g->y->stride,
                         .a = scores + r.lo,
@@ -200,6 +201,44 @@ static void head_forward(const job *w, const hd_head *h, const room *s)
     }
 }
 
+/* One query of neighboring heads over keys that are read as they lie: the heads of a key lie side by side, so
+   some keys go through all heads before the next ones come. Every number is what a head alone gives. */
+static void heads_forward(const job *w, const hd_head *h, size_t heads, const room *s)
+{
+    const hd_attend_args *g = w->g;
+    const hd_reach sees = hd_head_reach(h, 0, 1);
+    for (size_t j = sees.lo, end; j < sees.hi; j = end) {
+        end = (j / NEAR + 1) * NEAR < sees.hi ? (j / NEAR + 1) * NEAR : sees.hi;
+        for (size_t i = 0; i < heads; i++)
+            KERNEL(head_scores)
+            (h + i, s->scores + i * w->stride, w->stride, 0, 1, (hd_reach){j, end}, NULL, s->panel);
+    }
+    for (size_t i = 0; i < heads; i++) weights_row(g, h + i, s->scores + i * w->stride, 0, sees);
+    for (size_t j = sees.lo, end; j < sees.hi || j == sees.lo; j = end) {
+        end = (j / NEAR + 1) * NEAR < sees.hi ? (j / NEAR + 1) * NEAR : sees.hi;
+        for (size_t i = 0; i < heads; i++)
+            weigh(h + i, hd_head_y(h + i, g->y, 0), s->scores + i * w->stride, (hd_reach){j, end},
+                  j == sees.lo);
+        if (end == sees.hi) break;
+    }
+    for (size_t i = 0; h->at->gate && i < heads; i++)
+        hd_row_scale(hd_head_y(h + i, g->y, 0), h->dv, ((hd_real *)h->at->gate->data)[h[i].head]);
+}
+
+/* How many units from this one on are such heads of one item; 0 where this one is not. */
+static size_t alike(const job *w, hd_head *h, size_t unit, size_t end)
+{
+    const hd_attention *at = w->g->at;
+    size_t groups = (size_t)at->kv_heads, n = 0;
+    if (at->heads != at->kv_heads || at->score != HD_DOT || at->distance || w->g->raw || w->g->scaled)
+        return 0;
+    for (; unit + n < end && (unit + n) / groups == unit / groups && n < QUERIES; n++) {
+        h[n] = hd_head_at(at, w->g->q, w->g->k, w->g->v, unit / groups, (unit + n) % groups);
+        if (h[n].tq != 1 || !lies(&h[n])) return 0;
+    }
+    return n;
+}
+
 static void attend_part(void *arg, size_t begin, size_t end, int worker)
 {
     const job *w = arg;
@@ -208,9 +247,12 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
     room all = {.scores = (hd_real *)(w->cpu->scratch + (size_t)worker * w->cpu->scratch_each)};
     all.keys = all.scores + QUERIES * w->stride, all.values = all.keys + w->keys;
     all.far = all.values + w->values, all.band = all.far + w->far, all.panel = all.band + w->band;
-    for (size_t unit = begin; unit < end; unit++) {
+    hd_head near[QUERIES];
+    for (size_t unit = begin, heads; unit < end; unit += heads ? heads : 1) {
         size_t item = unit / groups, group = unit % groups;
-        for (size_t e = 0; e < each; e++) {
+        heads = alike(w, near, unit, end);
+        if (heads) heads_forward(w, near, heads, &all);
+        for (size_t e = 0; !heads && e < each; e++) {
             hd_head h = hd_head_at(at, w->g->q, w->g->k, w->g->v, item, group * each + e);
             if (!e && h.tk) {
                 if (at->score == HD_DOT && !few(&h))
@@ -223,8 +265,8 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
                 s.keys = s.far = NULL;
             else if (at->distance)
                 KERNEL(pack)
-                (s.far, hd_head_distances(&h, at->distance), at->distance->stride, true, hd_head_span(&h),
-                 h.d, 0, hd_head_span(&h));
+            (s.far, hd_head_distances(&h, at->distance), at->distance->stride, true, hd_head_span(&h), h.d, 0,
+             hd_head_span(&h));
             head_forward(w, &h, &s);
         }
     }
