@@ -1,10 +1,10 @@
 /* Products of 64 queries with the vectors of distances (attend.h), for long items. Query i and key j of a
-   tile meet vector j - i of the tile, counted from the one of query 0 and key 0: 127 vectors, which lie in
-   two blocks of 64 rows of the table, the left and the right one. A band has the products with both, 64
-   queries by 128 numbers of 16 bits in shared memory, read along its diagonals; gradients of scores take the
-   places of the products they come from, and so become those of the products. The blocks change sides from
-   tile to tile: the right one of a tile is the left one of the next. Easy to get wrong: at the ends of a walk
-   some products have no pair of query and key and must count for nothing. */
+   tile meet vector 63 + j - i of the tile: 127 vectors, which lie in two blocks of 64 rows of the table, the
+   left and the right one; a tile on the main diagonal needs the left one alone. A band has the products with
+   both, 64 queries by 128 numbers of 16 bits in shared memory, read along its diagonals; gradients of scores
+   take the places of the products they come from, and so become those of the products. The blocks change
+   sides from tile to tile: the right one of a tile is the left one of the next. Easy to get wrong: where a
+   walk begins some products have no pair of query and key and must count for nothing. */
 #ifndef HD_BACKEND_CUDA_ATTEND_BAND_H
 #define HD_BACKEND_CUDA_ATTEND_BAND_H
 
@@ -29,6 +29,14 @@ template <int D, int THREADS> DEVICE void vectors_copy(bf16 *to, const attend_of
     int mine = threadIdx.x / (D / 8), piece = threadIdx.x % (D / 8);
     const bf16 *p = (const bf16 *)t.distance.p + (size_t)head * t.span * t.distance.stride + piece * 8;
     to += piece * 8 / S * GROUP_ROWS * S + tile_at<S>(mine, piece % (S / 8));
+    if (first >= 0 && first + GROUP_ROWS <= t.span) {
+        const size_t step = EACH * t.distance.stride;
+        p += (size_t)(first + mine) * t.distance.stride;
+#pragma unroll
+        for (int r = 0; r < GROUP_ROWS; r += EACH, p += step)
+            if (r + EACH <= GROUP_ROWS || mine + r < GROUP_ROWS) copy16(to + r * S, p, true);
+        return;
+    }
 #pragma unroll
     for (int r = 0; r < GROUP_ROWS; r += EACH)
         if (r + EACH <= GROUP_ROWS || mine + r < GROUP_ROWS)
@@ -70,7 +78,7 @@ DEVICE band_view band_at(uint16_t *band, int right)
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         int i = band_row() + half * 8;
-        v.edge[half] = i - threadIdx.x % 4 * 2;
+        v.edge[half] = i + 1 - threadIdx.x % 4 * 2;
         uint16_t *row = band + i * BAND_STRIDE - v.edge[half];
         v.right[half] = row + right * GROUP_ROWS, v.left[half] = row + (2 - right) * GROUP_ROWS;
     }
@@ -105,36 +113,35 @@ DEVICE void band_slopes(const float ds[8][4], const band_view &v)
             *band_cell(v, x / 2, n * 8 + x % 2) = __bfloat16_as_ushort(__float2bfloat16(ds[n][x]));
 }
 
-/* Which products of a block of vectors have pairs: all of them; those that a tile gives as its right side; as
-   its left one. */
-typedef enum band_part { BAND_ALL, BAND_RIGHT, BAND_LEFT } band_part;
-
-DEVICE uint32_t band_keep(uint32_t word, int sum, band_part part) /* sum: of row and column of its first */
-{
-    if (part == BAND_ALL) return word;
-    bool low = (sum < GROUP_ROWS) == (part == BAND_RIGHT),
-         high = (sum + 1 < GROUP_ROWS) == (part == BAND_RIGHT);
-    return word & ((low ? 0xFFFFu : 0) | (high ? 0xFFFF0000u : 0));
-}
-
-/* One side as the left side of a product: [64 queries, 64 vectors]; TURNED: [64 vectors, 64 queries]. */
-template <bool TURNED> DEVICE void band_left(uint32_t a[4][4], const uint16_t *band, int side, band_part part)
+/* One side as the left side of a product: [64 queries, 64 vectors]. */
+DEVICE void band_left(uint32_t a[4][4], const uint16_t *band, int side)
 {
     int lane = threadIdx.x % 32, own = threadIdx.x % GROUP / 32 * 16, which = lane / 8, row = lane % 8;
     const uint16_t *from = band + side * GROUP_ROWS;
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-        if (TURNED)
-            load_matrices_turned(a[k], from + (16 * k + row + (which >> 1) * 8) * BAND_STRIDE + own +
-                                           (which & 1) * 8);
-        else
-            load_matrices(a[k],
-                          from + (own + row + (which & 1) * 8) * BAND_STRIDE + 16 * k + (which >> 1) * 8);
+    for (int k = 0; k < 4; k++)
+        load_matrices(a[k], from + (own + row + (which & 1) * 8) * BAND_STRIDE + 16 * k + (which >> 1) * 8);
+}
+
+/* The warp's rows of one side, to [64 queries, 64 vectors] behind each other. */
+DEVICE void band_save(bf16 *to, const uint16_t *band, int side)
+{
+    int lane = threadIdx.x % 32, row = threadIdx.x % GROUP / 32 * 16 + lane / 8, piece = lane % 8 * 8;
 #pragma unroll
-        for (int f = 0; f < 4; f++)
-            a[k][f] =
-                band_keep(a[k][f], own + lane / 4 + (f & 1) * 8 + 16 * k + (f >> 1) * 8 + lane % 4 * 2, part);
-    }
+    for (int r = 0; r < 16; r += 4)
+        *(uint4 *)(to + (row + r) * GROUP_ROWS + piece) =
+            *(const uint4 *)(band + (row + r) * BAND_STRIDE + side * GROUP_ROWS + piece);
+}
+
+/* Products of a left block that belong to keys before the tile. */
+DEVICE void band_clear(float m[8][4])
+{
+#pragma unroll
+    for (int n = 0; n < 8; n++)
+#pragma unroll
+        for (int x = 0; x < 4; x++)
+            if (n * 8 + (int)threadIdx.x % 4 * 2 + x % 2 + band_row() + x / 2 * 8 < GROUP_ROWS - 1)
+                m[n][x] = 0;
 }
 
 /* Scores [64 queries, 64 keys] of keys before a query's local blocks; a: the lane's first query. */

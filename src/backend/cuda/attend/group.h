@@ -40,6 +40,13 @@ DEVICE void slabs_copy(bf16 *to, const mat &from, size_t row, size_t column, int
     int mine = threadIdx.x / (D / 8), piece = threadIdx.x % (D / 8);
     const bf16 *p = (const bf16 *)from.p + (row + mine) * from.stride + column + piece * 8;
     to += piece * 8 / S * ROWS * S + tile_at<S>(mine, piece % (S / 8));
+    if (real >= ROWS) { /* as a rule: few instructions for addresses */
+        const size_t step = EACH * from.stride;
+#pragma unroll
+        for (int r = 0; r < ROWS; r += EACH, p += step)
+            if (r + EACH <= ROWS || mine + r < ROWS) copy16(to + r * S, p, true);
+        return;
+    }
 #pragma unroll
     for (int r = 0; r < ROWS; r += EACH)
         if (r + EACH <= ROWS || mine + r < ROWS) {

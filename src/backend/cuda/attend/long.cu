@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 2 : 1)
     int group = me / GROUP, lowest = FAR ? block_begin(t, begin + p.shift) / KEYS * KEYS : 0;
     uint16_t *band = (uint16_t *)(vectors + FAR_BLOCKS * KEYS * D) + group * BAND_CELLS;
     bool distances = FAR && t.distance.p; /* block b of vectors is the right one of tile b - 2 + group */
-    int vector = t.span - 1 - (begin + p.shift) + lowest - 2 * KEYS;
+    int vector = t.span - (begin + p.shift) + lowest - 2 * KEYS;
     int end = min(p.tq, begin + QUERIES), seen = t.causal ? max(0, min(p.tk, end + p.shift)) : p.tk;
     size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D;
     auto copy_vectors = [&](int b, int slot) {

@@ -1,8 +1,8 @@
 /* Attention of long items, backward, without a score matrix: delta = sum of dy * y for every query and head
    first; then a block that owns keys walks over the queries for dk and dv, and one that owns queries walks
    over the keys for dq, each in tiles of 64 that come as in long.cu. Scores are made twice so that no
-   number has two writers. With vectors of distances, queries keep a band (band.h) from tile to tile; keys
-   make one for each tile of queries. */
+   number has two writers. With vectors of distances, queries keep a band (band.h) from tile to tile and leave
+   its gradients, slice by slice, for long_distance.cu; keys make one for each tile of queries. */
 #include "backend/cuda/attend/long_back.h"
 
 /* One warp per query: D / 8 lanes make the sum of one head. */
@@ -87,7 +87,7 @@ DEVICE void key_slopes(const attend_of &t, const place &p, float s[8][4], float 
 /* s [64 keys, 64 queries] += the products of each pair, from a band with its right block on side 1. */
 DEVICE void add_turned(float s[8][4], const uint16_t *band)
 {
-    const uint16_t *at = band + threadIdx.x % 4 * 2 * (BAND_STRIDE - 1) + GROUP_ROWS + band_row();
+    const uint16_t *at = band + threadIdx.x % 4 * 2 * (BAND_STRIDE - 1) + GROUP_ROWS - 1 + band_row();
 #pragma unroll
     for (int n = 0; n < 8; n++)
 #pragma unroll
@@ -119,7 +119,7 @@ static __global__ void __launch_bounds__(THREADS, D > 64 ? (FAR ? 1 : 2)
     int high = p.tq;                                         /* queries from here on see none */
     if (FAR && t.block > 0) high = min(high, ((begin + ROWS - 1) / t.block + 2) * t.block - p.shift);
     int tiles = max(0, (high + ROWS - 1) / ROWS - low), all = tiles * t.group;
-    int vector = t.span - 1 - (low * ROWS + p.shift) + begin;        /* the first row of block 0 */
+    int vector = t.span - (low * ROWS + p.shift) + begin;            /* the first row of block 0 */
     auto head_of = [&](int i) { return i < tiles ? 0 : i / tiles; }; /* as a rule without a division */
     auto copy_vectors = [&](int b) {
         vectors_copy<D, THREADS>(vectors + b % 3 * ROWS * D, t, p.head, vector - b * ROWS);
@@ -215,13 +215,13 @@ static __global__ void __launch_bounds__(THREADS, !FAR     ? 3
                                                   : D > 64 ? 1
                                                            : 2)
     long_queries(const __grid_constant__ attend_of t, const __grid_constant__ attend_grads g,
-                 const saved kept)
+                 const saved kept, const slice part)
 {
     constexpr int STAGES = FAR ? (int)FAR_STAGES : (int)GROUP_STAGES, AHEAD = STAGES - 1;
     extern __shared__ __align__(1024) char attend_room[];
-    int heads = t.heads, tiles = (t.longest_q + ROWS - 1) / ROWS, me = threadIdx.x;
-    int tile = tiles - 1 - (int)(blockIdx.x % tiles), which = (int)(blockIdx.x / tiles); /* long ones first */
-    place p = place_at(t, which / heads, which % heads);
+    int me = threadIdx.x, which = (int)(blockIdx.x / part.tiles);
+    int tile = part.tile + part.tiles - 1 - (int)(blockIdx.x % part.tiles); /* long ones first */
+    place p = place_at(t, part.item + which / part.heads, part.head + which % part.heads);
     int begin = tile * ROWS, own = me / 32 * 16, a = begin + own + me % 32 / 4; /* the lane's first query */
     if (begin >= p.tq) return;
     bf16 *q = (bf16 *)attend_room, *dy = q + ROWS * D, *kv = dy + ROWS * D;
@@ -229,7 +229,7 @@ static __global__ void __launch_bounds__(THREADS, !FAR     ? 3
     uint16_t *band = (uint16_t *)(vectors + FAR_BLOCKS * ROWS * D);
     bool distances = FAR && t.distance.p;
     int low = FAR ? block_begin(t, begin + p.shift) / ROWS * ROWS : 0;
-    int vector = t.span - 1 - (begin + p.shift) + low - ROWS; /* the first row of block 0 */
+    int vector = t.span - begin + low - ROWS; /* the first row of block 0 */
     int end = min(p.tq, begin + ROWS), seen = t.causal ? max(0, min(p.tk, end + p.shift)) : p.tk;
     size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D, row = p.qrow + begin;
     auto copy_vectors = [&](int b) {
@@ -255,6 +255,9 @@ static __global__ void __launch_bounds__(THREADS, !FAR     ? 3
     two_rows r = rows_of(t, kept, p, a);
     group_matrix left_q = slabs_at<D, false>(q, 0, ROWS), left_dy = slabs_at<D, false>(dy, 0, ROWS);
     float dq[D / 8][4] = {};
+    bf16 *save = FAR && part.bands
+                     ? slice_bands(part, p.item, p.head, tile) + (size_t)(begin - low) / ROWS * ROWS * ROWS
+                     : NULL;
     if (distances) { /* the left side of the first tile */
         float m[8][4];
         copy_wait<AHEAD>();
@@ -262,6 +265,7 @@ static __global__ void __launch_bounds__(THREADS, !FAR     ? 3
         __syncthreads();
         group_scores<D>(m, left_q, ROWS, slabs_at<D, false>(vectors, 0, ROWS), ROWS);
         group_wait<0>(m);
+        band_clear(m);
         band_put(band, 0, m);
     }
     int b = 0; /* the left block */
@@ -305,19 +309,14 @@ static __global__ void __launch_bounds__(THREADS, !FAR     ? 3
             uint32_t more[4][4];
             band_slopes(ds, cells);
             __syncwarp();
-            band_left<false>(more, band, b & 1, b ? BAND_ALL : BAND_LEFT);
+            band_left(more, band, b & 1);
+            if (save) band_save(save, band, b & 1), save -= ROWS * ROWS;
             group_add<D>(dq, more, slabs_at<D, true>(vectors + b % 3 * ROWS * D, 0, ROWS));
             b++;
         }
         group_wait<0>(dq);
     }
     copy_wait<0>();
-    if (distances && b) {
-        uint32_t more[4][4];
-        band_left<false>(more, band, b & 1, BAND_RIGHT);
-        group_add<D>(dq, more, slabs_at<D, true>(vectors + b % 3 * ROWS * D, 0, ROWS));
-        group_wait<0>(dq);
-    }
     int real = p.tq - begin - own;
     if (real <= 0) return;
     put_rows<D>((bf16 *)g.dq.p + (row + own) * g.dq.stride + column, g.dq.stride, real, dq, t.scale, t.scale,
@@ -325,7 +324,7 @@ static __global__ void __launch_bounds__(THREADS, !FAR     ? 3
 }
 
 template <int D, bool DROPS, bool FAR>
-static void launch(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept)
+static void launch(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept, void *bands)
 {
     size_t stages = FAR ? (size_t)FAR_STAGES : stages_on(c);
     size_t room = (2 + stages * 2) * ROWS * D * sizeof(bf16) + (FAR ? band_room(D, 1) : 0);
@@ -335,37 +334,50 @@ static void launch(hd_cuda *c, const attend_of *t, const attend_grads *g, saved 
     long_keys<D, DROPS, FAR>
         <<<hd_blocks((size_t)t->longest_k, ROWS) * items * kv_heads, THREADS, room, c->stream>>>(*t, *g,
                                                                                                  kept);
-    long_queries<D, DROPS, FAR>
-        <<<hd_blocks((size_t)t->longest_q, ROWS) * items * heads, THREADS, room, c->stream>>>(*t, *g, kept);
+    slice s = {0, t->items, 0, t->heads, 0, (int)hd_blocks((size_t)t->longest_q, ROWS), 0, NULL};
+    auto queries = [&] {
+        long_queries<D, DROPS, FAR>
+            <<<(unsigned)(s.tiles * s.items * s.heads), THREADS, room, c->stream>>>(*t, *g, kept, s);
+    };
+    if (!bands) {
+        queries();
+        return;
+    }
+    s = {};
+    while (hd_attend_bands_next(t, bands, &s)) {
+        queries();
+        hd_attend_bands_sum(c, t, g, bands, &s);
+    }
 }
 
 template <int D>
-static void launch_heads(hd_cuda *c, const attend_of *t, const attend_grads *g, const saved &kept)
+static void launch_heads(hd_cuda *c, const attend_of *t, const attend_grads *g, const saved &kept,
+                         void *bands)
 {
     if (hd_attend_far(t))
-        t->drops ? launch<D, true, true>(c, t, g, kept) : launch<D, false, true>(c, t, g, kept);
+        t->drops ? launch<D, true, true>(c, t, g, kept, bands) : launch<D, false, true>(c, t, g, kept, bands);
     else
-        t->drops ? launch<D, true, false>(c, t, g, kept) : launch<D, false, false>(c, t, g, kept);
+        t->drops ? launch<D, true, false>(c, t, g, kept, NULL) : launch<D, false, false>(c, t, g, kept, NULL);
 }
 
 hd_status hd_attend_long_back(hd_cuda *c, const attend_of *t, const attend_grads *g, const hd_attention *at)
 {
     size_t rows = (size_t)t->q.rows, keys = (rows * sizeof(uint64_t) + 255) / 256 * 256,
            pairs = (rows * t->heads * sizeof(float2) + 255) / 256 * 256, near = hd_attend_near_bytes(at);
-    size_t part = g->ddistance.p ? hd_attend_diagonal_bytes(t) : 0;
-    char *room = (char *)hd_cuda_scratch(c, keys + pairs + near + part);
+    size_t sums = g->ddistance.p ? hd_attend_bands_bytes(t) : 0;
+    char *room = (char *)hd_cuda_scratch(c, keys + pairs + near + sums);
     if (!room) return HD_ENOMEM;
     attend_of with = *t;
     hd_attend_narrow(c, &with, at, room + keys + pairs);
     t = &with;
+    void *bands = sums ? room + keys + pairs + near : NULL;
     saved kept = {(float2 *)(room + keys), (uint64_t *)room};
     deltas<<<hd_blocks((size_t)t->items * t->longest_q, WARPS), WARPS * 32, 0, c->stream>>>(*t, *g, kept);
     if (t->d == 32)
-        launch_heads<32>(c, t, g, kept);
+        launch_heads<32>(c, t, g, kept, bands);
     else if (t->d == 64)
-        launch_heads<64>(c, t, g, kept);
+        launch_heads<64>(c, t, g, kept, bands);
     else
-        launch_heads<128>(c, t, g, kept);
-    if (part) hd_attend_diagonals(c, t, g, kept, (float *)(room + keys + pairs + near));
+        launch_heads<128>(c, t, g, kept, bands);
     return hd_cuda_done(c, "attend_back");
 }

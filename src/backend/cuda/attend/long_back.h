@@ -74,9 +74,32 @@ DEVICE void query_slopes(const attend_of &t, const place &p, const float s[8][4]
         }
 }
 
-/* Gradients of the vectors of distances from diagonals of tiles (long_distance.cu). Every item has as many
-   keys as queries, every head its own. part: scratch of so many bytes. */
-size_t hd_attend_diagonal_bytes(const attend_of *t);
-void hd_attend_diagonals(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept, float *part);
+/* What the queries' kernel does in one launch: tiles of queries of some heads and items. `bands` gets the
+   gradients of the products with the vectors of distances, [64 queries, 64 vectors] for every tile of keys
+   that a tile of queries meets, the nearest distances first; NULL: nobody wants them. */
+typedef struct slice {
+    int item, items, head, heads, tile, tiles, width; /* width: blocks of vectors that a query may meet */
+    bf16 *bands;
+} slice;
+
+/* The blocks of tiles before this one. */
+static HD_BOTH inline size_t slice_begin(int tile, int width)
+{
+    size_t rising = tile < width ? tile : width, flat = tile - rising;
+    return rising * (rising + 1) / 2 + flat * width;
+}
+DEVICE bf16 *slice_bands(const slice &s, int item, int head, int tile)
+{
+    size_t first = slice_begin(s.tile, s.width), all = slice_begin(s.tile + s.tiles, s.width) - first;
+    size_t unit = (size_t)(item - s.item) * s.heads + (head - s.head);
+    return s.bands + (unit * all + slice_begin(tile, s.width) - first) * ROWS * ROWS;
+}
+
+/* Gradients of the vectors of distances from the bands of slices (long_distance.cu). Every item has as many
+   keys as queries, every head its own. room: scratch of so many bytes. `next` makes the slice after `s`, the
+   first one after zeros; false: there is none. */
+size_t hd_attend_bands_bytes(const attend_of *t);
+bool hd_attend_bands_next(const attend_of *t, void *room, slice *s);
+void hd_attend_bands_sum(hd_cuda *c, const attend_of *t, const attend_grads *g, void *room, const slice *s);
 
 #endif
