@@ -50,43 +50,58 @@ DEVICE int band_row(void)
     return threadIdx.x % GROUP / 32 * 16 + threadIdx.x % 32 / 4;
 }
 
-/* Puts sums [64 queries, 64 vectors] into one side, as f16: finer than bf16, and scores are not that large.
- */
-DEVICE void band_put(uint16_t *band, int side, const float m[8][4])
+/* Where sixteen columns of a side begin in the warp's rows. The rows of each warp are turned by 16 more than
+   those of the one before, so that the places of a lane's scores do not depend on its warp. */
+DEVICE int band_column(int side, int sixteen)
 {
-    uint16_t *at = band + band_row() * BAND_STRIDE + side * GROUP_ROWS + threadIdx.x % 4 * 2;
-    const __half2 most = __float2half2_rn(65504.0f), least = __float2half2_rn(-65504.0f);
+    return (side * GROUP_ROWS + threadIdx.x % GROUP / 32 * 16 + sixteen * 16) % (2 * GROUP_ROWS);
+}
+
+/* Puts sums [64 queries, 16 vectors], as f16: finer than bf16, and scores are not that large. */
+DEVICE void band_put16(uint16_t *at, const float m[2][4])
+{
 #pragma unroll
     for (int half = 0; half < 2; half++)
 #pragma unroll
-        for (int n = 0; n < 8; n++) {
-            __half2 x = __floats2half2_rn(m[n][half * 2], m[n][half * 2 + 1]);
-            x = __hmax2_nan(__hmin2_nan(x, most), least);
-            *(__half2 *)(at + half * 8 * BAND_STRIDE + n * 8) = x;
-        }
+        for (int n = 0; n < 2; n++)
+            *(uint32_t *)(at + half * 8 * BAND_STRIDE + n * 8) =
+                pack2_half(m[n][half * 2], m[n][half * 2 + 1]);
+}
+
+/* Puts sums [64 queries, 64 vectors] into one side. */
+DEVICE void band_put(uint16_t *band, int side, const float m[8][4])
+{
+    uint16_t *at = band + band_row() * BAND_STRIDE + threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int k = 0; k < 4; k++) band_put16(at + band_column(side, k), m + 2 * k);
 }
 
 /* Where the lane's scores [64 queries, 64 keys] have their cells. */
 typedef struct band_view {
-    uint16_t *right[2], *left[2]; /* for the lane's two rows: numbers from column `edge` on, and before it */
-    int edge[2];
+    uint16_t *row[2];           /* column 0 of the lane's two rows */
+    uint16_t *low[2], *high[2]; /* the first of even and odd columns: of columns 0 .. 7 of the first row, 8 ..
+                                   15 of the second; `last`: of columns 0 .. 7 of the second */
+    uint16_t *last;
 } band_view;
 
 DEVICE band_view band_at(uint16_t *band, int right)
 {
     band_view v;
+    int row = threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2, turn = right ? 0 : 2 * GROUP_ROWS;
+    v.row[0] = band + band_row() * BAND_STRIDE + (right ? GROUP_ROWS - 1 : -1) - row + column;
+    v.row[1] = v.row[0] + 8 * BAND_STRIDE - 8;
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        int i = band_row() + half * 8;
-        v.edge[half] = i + 1 - threadIdx.x % 4 * 2;
-        uint16_t *row = band + i * BAND_STRIDE - v.edge[half];
-        v.right[half] = row + right * GROUP_ROWS, v.left[half] = row + (2 - right) * GROUP_ROWS;
+    for (int x = 0; x < 2; x++) {
+        int back = column + x > row ? 0 : turn; /* before the ring's first place */
+        v.low[x] = v.row[0] + back, v.high[x] = v.row[1] + back;
     }
+    v.last = v.row[1] + turn;
     return v;
 }
 DEVICE uint16_t *band_cell(const band_view &v, int half, int column)
 {
-    return (column >= v.edge[half] ? v.right[half] : v.left[half]) + column;
+    if (column / 8 == half) return (half ? v.high : v.low)[column % 2] + column;
+    return (half && column < 8 ? v.last : v.row[half]) + column;
 }
 
 DEVICE float band_number(const uint16_t *cell)
@@ -117,20 +132,20 @@ DEVICE void band_slopes(const float ds[8][4], const band_view &v)
 DEVICE void band_left(uint32_t a[4][4], const uint16_t *band, int side)
 {
     int lane = threadIdx.x % 32, own = threadIdx.x % GROUP / 32 * 16, which = lane / 8, row = lane % 8;
-    const uint16_t *from = band + side * GROUP_ROWS;
+    const uint16_t *from = band + (own + row + (which & 1) * 8) * BAND_STRIDE + (which >> 1) * 8;
 #pragma unroll
-    for (int k = 0; k < 4; k++)
-        load_matrices(a[k], from + (own + row + (which & 1) * 8) * BAND_STRIDE + 16 * k + (which >> 1) * 8);
+    for (int k = 0; k < 4; k++) load_matrices(a[k], from + band_column(side, k));
 }
 
 /* The warp's rows of one side, to [64 queries, 64 vectors] behind each other. */
 DEVICE void band_save(bf16 *to, const uint16_t *band, int side)
 {
-    int lane = threadIdx.x % 32, row = threadIdx.x % GROUP / 32 * 16 + lane / 8, piece = lane % 8 * 8;
+    int lane = threadIdx.x % 32, row = threadIdx.x % GROUP / 32 * 16 + lane / 8, piece = lane % 8;
+    const uint16_t *from = band + row * BAND_STRIDE + band_column(side, piece / 2) + piece % 2 * 8;
+    to += row * GROUP_ROWS + piece * 8;
 #pragma unroll
     for (int r = 0; r < 16; r += 4)
-        *(uint4 *)(to + (row + r) * GROUP_ROWS + piece) =
-            *(const uint4 *)(band + (row + r) * BAND_STRIDE + side * GROUP_ROWS + piece);
+        *(uint4 *)(to + r * GROUP_ROWS) = *(const uint4 *)(from + r * BAND_STRIDE);
 }
 
 /* Products of a left block that belong to keys before the tile. */

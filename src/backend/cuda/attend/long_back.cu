@@ -84,6 +84,15 @@ DEVICE void key_slopes(const attend_of &t, const place &p, float s[8][4], float 
     }
 }
 
+/* Puts sums [64 queries, 64 vectors] where add_turned looks for them. */
+DEVICE void put_turned(uint16_t *band, int side, const float m[8][4])
+{
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        band_put16(band + band_row() * BAND_STRIDE + threadIdx.x % 4 * 2 + side * GROUP_ROWS + 16 * k,
+                   m + 2 * k);
+}
+
 /* s [64 keys, 64 queries] += the products of each pair, from a band with its right block on side 1. */
 DEVICE void add_turned(float s[8][4], const uint16_t *band)
 {
@@ -166,9 +175,9 @@ static __global__ void __launch_bounds__(THREADS, D > 64 ? (FAR ? 1 : 2)
                             ROWS);
             if (D <= 64) score(); /* registers for all four */
             group_wait<(D <= 64 ? 3 : 1)>(right);
-            band_put(band, 1, right);
+            put_turned(band, 1, right);
             group_wait<(D <= 64 ? 2 : 0)>(left);
-            band_put(band, 0, left);
+            put_turned(band, 0, left);
         }
         if (D > 64 || !distances) score();
         group_wait<1>(s);

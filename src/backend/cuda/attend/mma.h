@@ -60,6 +60,14 @@ DEVICE void multiply(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+/* Two numbers as f16, the largest ones where they are larger. */
+DEVICE uint32_t pack2_half(float low, float high)
+{
+    uint32_t w;
+    asm("cvt.rn.satfinite.f16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
+    return w;
+}
+
 /* 2^x; 0 for -INFINITY */
 DEVICE float power_of_two(float x)
 {
