@@ -7,7 +7,8 @@
        group_matrix   a matrix of slabs as products take it
        slabs_at       makes one of ROWS rows, from row `first` on; TURNED: for group_add, first 0, 64 rows
        copies_shown   what was copied can be read by products; before the barrier
-       group_scores   s [64, 64] = 64 rows of a times 64 rows of b, turned, over all columns
+       group_scores   s [64, 64] = 64 rows of a times 64 rows of b, turned, over all columns; a lies in
+                      shared memory or is held in registers (group_hold)
        group_add      sum [64, D] += a [64, 64] times the 64 rows of b
        group_wait     all but the last LEFT products that began are done; x is what one of them wrote
 
@@ -60,6 +61,16 @@ DEVICE void slabs_copy(bf16 *to, const mat &from, size_t row, size_t column, int
 #else
 #include "backend/cuda/attend/group_mma.h"
 #endif
+
+/* The warp's rows of a matrix of 64 rows, for products that have it on the left again and again: shared
+   memory is read less. */
+template <int D> DEVICE void group_hold(uint32_t a[D / 16][4], const bf16 *tile)
+{
+    constexpr int S = slab<D>;
+#pragma unroll
+    for (int k = 0; k < D; k += 16)
+        get_a<S>(a[k / 16], tile + k / S * GROUP_ROWS * S, threadIdx.x % GROUP / 32 * 16, k % S);
+}
 
 /* Sums [64, 64] as the left side of the next product. */
 DEVICE void group_left(uint32_t a[4][4], const float s[8][4])

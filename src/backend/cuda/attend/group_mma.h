@@ -37,6 +37,23 @@ DEVICE void group_scores(float s[8][4], group_matrix a, int a_rows, group_matrix
     }
 }
 
+template <int D>
+DEVICE void group_scores(float s[8][4], const uint32_t a[D / 16][4], group_matrix b, int b_rows)
+{
+    constexpr int S = slab<D>;
+#pragma unroll
+    for (int i = 0; i < 8; i++) s[i][0] = s[i][1] = s[i][2] = s[i][3] = 0;
+#pragma unroll
+    for (int k = 0; k < D; k += 16)
+#pragma unroll
+        for (int n = 0; n < 4; n++) {
+            uint32_t fb[4];
+            get_b<S>(fb, b + k / S * b_rows * S, 16 * n, k % S);
+            multiply(s[2 * n], a[k / 16], fb[0], fb[1]);
+            multiply(s[2 * n + 1], a[k / 16], fb[2], fb[3]);
+        }
+}
+
 template <int D> DEVICE void group_add(float sum[D / 8][4], const uint32_t a[4][4], group_matrix b)
 {
     constexpr int S = slab<D>;

@@ -67,6 +67,16 @@ template <int D> DEVICE void multiply_shared(float s[8][4], uint32_t a, uint32_t
                  : "r"(a), "r"(b), "r"(add), "n"(upper<D>));
 }
 
+/* The same with a in registers as for `multiply`. */
+template <int D> DEVICE void multiply_held(float s[8][4], const uint32_t a[4], uint32_t b, int add)
+{
+    asm volatile("{.reg .pred p; .reg .b64 b; setp.ne.b32 p, %37, 0; mov.b64 b, {%36, %38};\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" R32
+                 "}, {%32,%33,%34,%35}, b, p, 1, 1, 0;}\n"
+                 : SUM16(s, 0), SUM16(s, 4)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"(add), "n"(upper<D>));
+}
+
 /* sum [64, D] += a [64, 16] b [16, D]; a in registers as for `multiply`, b in shared memory. */
 template <int D> DEVICE void multiply_turned(float sum[D / 8][4], const uint32_t a[4], uint32_t b)
 {
@@ -110,6 +120,16 @@ template <int D> DEVICE void group_scores(float s[8][4], uint32_t a, int a_rows,
     for (int k = 0; k < D; k += 16)
         multiply_shared<D>(s, a + (k / S * a_rows * S + k % S) / 8, b + (k / S * b_rows * S + k % S) / 8,
                            k > 0);
+    group_end();
+}
+
+template <int D> DEVICE void group_scores(float s[8][4], const uint32_t a[D / 16][4], uint32_t b, int b_rows)
+{
+    constexpr int S = slab<D>;
+    group_begin();
+#pragma unroll
+    for (int k = 0; k < D; k += 16)
+        multiply_held<D>(s, a[k / 16], b + (k / S * b_rows * S + k % S) / 8, k > 0);
     group_end();
 }
 

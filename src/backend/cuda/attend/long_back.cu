@@ -143,10 +143,17 @@ static __global__ void __launch_bounds__(THREADS, D > 64 ? (FAR ? 1 : 2)
     };
     slabs_copy<D, ROWS, THREADS>(k, t.k, row, column, p.tk - begin);
     slabs_copy<D, ROWS, THREADS>(v, t.v, row, column, p.tk - begin);
+    if (FAR) copy_commit();
     if (distances) copy_vectors(0);
     copy_tile(0, 0);
     if (AHEAD > 1) copy_tile(1, 1);
-    group_matrix left_k = slabs_at<D, false>(k, 0, ROWS), left_v = slabs_at<D, false>(v, 0, ROWS);
+    constexpr bool HOLDS = FAR && D <= 64; /* else registers would be too few */
+    uint32_t held_k[HOLDS ? D / 16 : 1][4], held_v[HOLDS ? D / 16 : 1][4];
+    if constexpr (HOLDS) {
+        copy_wait<AHEAD>();
+        __syncthreads();
+        group_hold<D>(held_k, k), group_hold<D>(held_v, v);
+    }
     int own = me / 32 * 16; /* the warp's first key */
     float dk[D / 8][4] = {}, dv[D / 8][4] = {};
     for (int i = 0, stage = 0; i < all; i++, stage = stage == STAGES - 1 ? 0 : stage + 1) {
@@ -163,8 +170,14 @@ static __global__ void __launch_bounds__(THREADS, D > 64 ? (FAR ? 1 : 2)
         if (FAR && begin < block_begin(t, a + ROWS - 1 + p.shift)) whole = false;
         float s[8][4], ds[8][4];
         auto score = [&] {
-            group_scores<D>(s, left_k, ROWS, slabs_at<D, false>(q, 0, ROWS), ROWS);
-            group_scores<D>(ds, left_v, ROWS, slabs_at<D, false>(dy, 0, ROWS), ROWS);
+            group_matrix right_q = slabs_at<D, false>(q, 0, ROWS), right_dy = slabs_at<D, false>(dy, 0, ROWS);
+            if constexpr (HOLDS) {
+                group_scores<D>(s, held_k, right_q, ROWS);
+                group_scores<D>(ds, held_v, right_dy, ROWS);
+            } else {
+                group_scores<D>(s, slabs_at<D, false>(k, 0, ROWS), ROWS, right_q, ROWS);
+                group_scores<D>(ds, slabs_at<D, false>(v, 0, ROWS), ROWS, right_dy, ROWS);
+            }
         };
         if (distances) {
             float right[8][4], left[8][4];
@@ -255,24 +268,42 @@ static __global__ void __launch_bounds__(THREADS, !FAR     ? 3
     };
     slabs_copy<D, ROWS, THREADS>(q, t.q, row, column, p.tq - begin);
     slabs_copy<D, ROWS, THREADS>(dy, g.dy, row, column, p.tq - begin);
-    if (distances) {
-        copy_vectors(0);
+    if (FAR) {
+        if (distances) copy_vectors(0);
         copy_commit();
     }
     copy_keys(low, 0);
     if (AHEAD > 1) copy_keys(low + ROWS, 1);
     two_rows r = rows_of(t, kept, p, a);
-    group_matrix left_q = slabs_at<D, false>(q, 0, ROWS), left_dy = slabs_at<D, false>(dy, 0, ROWS);
+    constexpr bool HOLDS = FAR && D <= 64; /* else registers would be too few */
+    uint32_t held_q[HOLDS ? D / 16 : 1][4], held_dy[HOLDS ? D / 16 : 1][4];
+    auto score_q = [&](float to[8][4], const bf16 *right) {
+        if constexpr (HOLDS)
+            group_scores<D>(to, held_q, slabs_at<D, false>(right, 0, ROWS), ROWS);
+        else
+            group_scores<D>(to, slabs_at<D, false>(q, 0, ROWS), ROWS, slabs_at<D, false>(right, 0, ROWS),
+                            ROWS);
+    };
+    auto score_dy = [&](float to[8][4], const bf16 *right) {
+        if constexpr (HOLDS)
+            group_scores<D>(to, held_dy, slabs_at<D, false>(right, 0, ROWS), ROWS);
+        else
+            group_scores<D>(to, slabs_at<D, false>(dy, 0, ROWS), ROWS, slabs_at<D, false>(right, 0, ROWS),
+                            ROWS);
+    };
     float dq[D / 8][4] = {};
     bf16 *save = FAR && part.bands
                      ? slice_bands(part, p.item, p.head, tile) + (size_t)(begin - low) / ROWS * ROWS * ROWS
                      : NULL;
-    if (distances) { /* the left side of the first tile */
-        float m[8][4];
+    if (HOLDS || distances) {
         copy_wait<AHEAD>();
         copies_shown();
         __syncthreads();
-        group_scores<D>(m, left_q, ROWS, slabs_at<D, false>(vectors, 0, ROWS), ROWS);
+    }
+    if constexpr (HOLDS) group_hold<D>(held_q, q), group_hold<D>(held_dy, dy);
+    if (distances) { /* the left side of the first tile */
+        float m[8][4];
+        score_q(m, vectors);
         group_wait<0>(m);
         band_clear(m);
         band_put(band, 0, m);
@@ -288,13 +319,12 @@ static __global__ void __launch_bounds__(THREADS, !FAR     ? 3
         float s[8][4], ds[8][4];
         uint32_t slopes[4][4];
         auto score = [&] {
-            group_scores<D>(s, left_q, ROWS, slabs_at<D, false>(k, 0, ROWS), ROWS);
-            group_scores<D>(ds, left_dy, ROWS, slabs_at<D, false>(v, 0, ROWS), ROWS);
+            score_q(s, k);
+            score_dy(ds, v);
         };
         if (distances) {
             float m[8][4];
-            group_scores<D>(m, left_q, ROWS, slabs_at<D, false>(vectors + (b + 1) % 3 * ROWS * D, 0, ROWS),
-                            ROWS);
+            score_q(m, vectors + (b + 1) % 3 * ROWS * D);
             if (D <= 64) score(); /* registers for all three */
             group_wait<(D <= 64 ? 2 : 0)>(m);
             band_put(band, ~b & 1, m);
