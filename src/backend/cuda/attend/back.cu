@@ -239,7 +239,7 @@ extern "C" hd_status hd_cuda_attend_back(hd_backend *b, const hd_attend_back_arg
                 hd_attend_is_fast(&t, all, 8, a->lse);
     bool far = hd_attend_far(&t);
     bool small = t.longest_q <= SHORT_ROWS && t.longest_k <= SHORT_ROWS && !far;
-    /* diagonals of tiles have the same distances in all items, and a head its own vectors */
+    /* tiles of queries have the same distances in all items, and a head its own vectors */
     if (far && (a->at->qseg != a->at->kseg || t.group > 1 || !hd_attend_far_fits(c, &t))) fast = false;
     if (t.d == 128 && t.group > 1) small = false; /* its sums would not fit in registers */
     /* tiles of queries would be empty but for one: boxes that look at many cells each */

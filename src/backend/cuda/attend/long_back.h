@@ -95,6 +95,9 @@ DEVICE bf16 *slice_bands(const slice &s, int item, int head, int tile)
     return s.bands + (unit * all + slice_begin(tile, s.width) - first) * ROWS * ROWS;
 }
 
+/* dq, and with scratch for bands (hd_attend_bands_bytes) the gradients of the vectors of distances. */
+void hd_attend_long_queries(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept, void *bands);
+
 /* Gradients of the vectors of distances from the bands of slices (long_distance.cu). Every item has as many
    keys as queries, every head its own. room: scratch of so many bytes. `next` makes the slice after `s`, the
    first one after zeros; false: there is none. */

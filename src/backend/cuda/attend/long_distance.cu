@@ -6,8 +6,8 @@
 #include "backend/cuda/attend/long_back.h"
 
 enum { CHUNKS = 16, ADDERS = 256, STAGES = 4, TILE = ROWS * ROWS };
-enum { AS_QUERIES = 4 }; /* bands of a slice, in sizes of q; more where that is little */
-static const size_t LEAST_ROOM = (size_t)64 << 20;
+enum { AS_QUERIES = 16 }; /* bands of a slice, in sizes of q; more where that is little */
+static const size_t LEAST_ROOM = (size_t)16 << 20;
 
 static int tiles_of(const attend_of *t)
 {
