@@ -3,6 +3,7 @@
    bad files and options are refused. */
 #include "check.h"
 #include "cli/shell.h"
+#include "flac.h"
 #include "outcome.h"
 
 #define SAME                                                                                              \
@@ -134,6 +135,33 @@ static void searches_are_those_of_texts(void **state)
         if (!strstr(out, said[i])) fail_msg("'%s' does not say '%s'", out, said[i]);
 }
 
+/* It knows no times: a sound is one subtitle. */
+static void subtitles_span_the_sound(void **state)
+{
+    (void)state;
+    must_run("$HEED transcribe model sounds/90.wav | cut -f2 > text; $HEED transcribe model sounds/90.wav "
+             "--srt > srt; sed -n "
+             "3p srt | cmp - text && sed -n 2p srt | grep -q '^00:00:00,000 --> 00:00:00,[0-9]*$'");
+    must_run("$HEED transcribe model sounds/90.wav --vtt | head -1 | grep -qx WEBVTT");
+    must_run(
+        "mkdir titles; $HEED transcribe model sounds/90.wav sounds/91.wav --srt --out titles 2> log; cmp "
+        "titles/90.srt srt && test -s titles/91.srt");
+    assert_fails("$HEED transcribe model sounds/90.wav sounds/90.wav --srt", 2,
+                 "would both be written to 90.srt");
+    assert_fails("$HEED transcribe model sounds/90.wav --srt --n-best 2", 2, "--n-best");
+    assert_fails("$HEED transcribe model sounds/90.wav --timestamps", 2,
+                 "--timestamps is an option of Whisper");
+}
+
+static void files_of_other_formats_give_the_same(void **state)
+{
+    (void)state;
+    if (!put_flac(at("b.flac"), at("sounds/91.wav"))) leave_out("libsndfile is not here");
+    must_run(
+        "$HEED transcribe model sounds/90.wav sounds/91.wav --scores | cut -f2- > a; $HEED transcribe model "
+        "sounds/90.wav b.flac --scores | cut -f2- | cmp - a");
+}
+
 static void letters_listen_to_times(void **state)
 {
     (void)state;
@@ -212,6 +240,8 @@ int main(void)
                                        cmocka_unit_test(labels_of_unknown_timing_are_learned),
                                        cmocka_unit_test(a_language_model_has_a_say),
                                        cmocka_unit_test(searches_are_those_of_texts),
+                                       cmocka_unit_test(subtitles_span_the_sound),
+                                       cmocka_unit_test(files_of_other_formats_give_the_same),
                                        cmocka_unit_test(letters_listen_to_times),
                                        cmocka_unit_test(a_resumed_run_equals_a_whole_one),
                                        cmocka_unit_test(what_goes_on_begins_with_what_was_learned),

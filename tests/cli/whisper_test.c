@@ -2,6 +2,8 @@
    together and files that are no sound are refused. The model is drawn, so what it writes says nothing. */
 #include "check.h"
 #include "cli/shell.h"
+#include "flac.h"
+#include "outcome.h"
 #include "scratch.h"
 
 #include "hub/imported_pictures.h"
@@ -118,6 +120,17 @@ static void sounds_beside_others_give_the_same(void **state)
              "printf 'a.wav\nbad.wav\nlong.wav\n' | cmp - names");
 }
 
+static void files_of_other_formats_give_the_same(void **state)
+{
+    (void)state;
+    if (!put_flac(at("b.flac"), at("long.wav"))) leave_out("libsndfile is not here");
+    must_run("$HEED transcribe m a.wav long.wav | cut -f2 > wav; $HEED transcribe m a.wav b.flac | cut -f2 | "
+             "cmp - "
+             "wav");
+    must_run(
+        "$HEED transcribe m a.wav b.flac --srt --out out 2> log; test -e out/a.srt && test -s out/b.srt");
+}
+
 static void attention_is_shown(void **state)
 {
     (void)state;
@@ -223,6 +236,7 @@ static void what_is_wrong_is_said(void **state)
         {"e a.wav --language de", "takes no --language", 2},
         {"e a.wav --translate", "cannot translate", 2},
         {"m a.wav --srt --json", "contradict", 2},
+        {"m a.wav out/a.wav --vtt", "would both be written to a.vtt", 2},
         {"m a.wav --timestamps --vtt", "--timestamps has no effect", 2},
         {"m a.wav --out x", "give --srt or --vtt", 2},
         {"m a.wav --n-best 2", "--n-best", 2},
@@ -256,6 +270,7 @@ int main(void)
         cmocka_unit_test(subtitles_are_written),
         cmocka_unit_test(json_has_times_of_segments_and_words),
         cmocka_unit_test(sounds_beside_others_give_the_same),
+        cmocka_unit_test(files_of_other_formats_give_the_same),
         cmocka_unit_test(attention_is_shown),
         cmocka_unit_test(a_whisper_learns_more),
         cmocka_unit_test(training_goes_on_where_it_stopped),
@@ -263,5 +278,5 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(a_folder_without_its_rules_goes_by_names),
     };
-    return cmocka_run_group_tests(tests, make_models, close_file);
+    return outcome(cmocka_run_group_tests(tests, make_models, close_file));
 }

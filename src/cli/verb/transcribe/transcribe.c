@@ -5,7 +5,7 @@
 #include "cli/frame/verb.h"
 #include "cli/frame/written.h"
 #include "cli/verb/transcribe/looks.h"
-#include "cli/verb/transcribe/whisper.h"
+#include "cli/verb/transcribe/subtitles.h"
 #include "task/transcribe/transcribe.h"
 
 enum { CHUNK = 64 }; /* sounds that are transcribed at once */

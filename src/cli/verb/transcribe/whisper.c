@@ -4,9 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file/file.h"
-#include "base/file/folder.h"
 #include "base/mem.h"
+#include "cli/verb/transcribe/subtitles.h"
 #include "model/encdec/encdec.h"
 #include "task/transcribe/whisper/file.h"
 
@@ -34,7 +33,7 @@ hd_status hd_speech_check(const hd_command *c, const hd_speech_choices *o, hd_er
         return hd_err_set(err, HD_EARG,
                           "--no-fallback: no text is poor then; leave --min-logprob and "
                           "--max-compression out");
-    return HD_OK;
+    return o->srt || o->vtt ? hd_speech_subtitles_check(c, o, err) : HD_OK;
 }
 
 hd_status hd_speech_check_model(hd_command *c, hd_err *err)
@@ -54,24 +53,6 @@ hd_status hd_speech_check_model(hd_command *c, hd_err *err)
 }
 
 /* -- what is written -- */
-
-hd_status hd_speech_subtitles(hd_text *to, hd_command *c, const hd_speech_choices *o, const char *path,
-                              const hd_transcript *t, hd_err *err)
-{
-    hd_text own = {0}, *page = c->operands.count > 2 ? &own : to;
-    char name[HD_PATH], file[HD_PATH];
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
-    (o->srt ? hd_transcript_put_srt : hd_transcript_put_vtt)(page, t);
-    if (page == to) return HD_OK;
-    snprintf(name, sizeof name, "%.*s.%s", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base,
-             o->srt ? "srt" : "vtt");
-    hd_status s = hd_text_status(&own, err);
-    if (!s) s = hd_path(file, o->out, name, err);
-    if (!s) s = hd_save_bytes(file, own.data ? own.data : "", own.size, err);
-    if (!s) hd_log_say(&c->log, HD_INFO, "wrote %s", file);
-    hd_text_release(&own);
-    return s;
-}
 
 static void put_segment(hd_text *to, const hd_tokenizer *t, const hd_spoken *s)
 {

@@ -1,4 +1,4 @@
-/* What `heed transcribe` does with a Whisper, and subtitles of any model. */
+/* What `heed transcribe` does with a Whisper. */
 #ifndef HD_CLI_VERB_TRANSCRIBE_WHISPER_H
 #define HD_CLI_VERB_TRANSCRIBE_WHISPER_H
 
@@ -15,20 +15,6 @@ typedef struct hd_speech_choices {
     bool translate, no_previous, no_fallback;
     double min_logprob, max_compression, max_no_speech;
 } hd_speech_choices;
-
-#define HD_SUBTITLE_ROWS(OWNER)                                                                           \
-    {"srt",                                                                                               \
-     0,                                                                                                   \
-     NULL,                                                                                                \
-     NULL,                                                                                                \
-     "subtitles as SubRip has them; of several sounds a file NAME.srt each",                              \
-     .group = "Output",                                                                                   \
-     HD_FLAG_INTO(OWNER, speech.srt)},                                                                    \
-        {"vtt", 0, NULL, NULL, "the same as WebVTT", .group = "Output", HD_FLAG_INTO(OWNER, speech.vtt)}, \
-    {                                                                                                     \
-        "out", 'o', "FOLDER", ".", "folder of the subtitles of several sounds",                           \
-            .group = "Output", HD_FILE_INTO(OWNER, speech.out)                                            \
-    }
 
 #define HD_WHISPER_ROWS(OWNER)                                                                              \
     {"language",                                                                                            \
@@ -102,9 +88,5 @@ hd_status hd_speech_check_model(hd_command *c, hd_err *err);
  *in bad. */
 hd_status hd_speech_whisper(hd_speech_looks *l, const hd_speech_choices *o, const hd_transcribe_opt *opt,
                             size_t *bad, hd_err *err);
-
-/* Appends the subtitles of a sound to `to` or, of several, writes their file. */
-hd_status hd_speech_subtitles(hd_text *to, hd_command *c, const hd_speech_choices *o, const char *path,
-                              const hd_transcript *t, hd_err *err);
 
 #endif
