@@ -83,7 +83,7 @@ hd_status hd_speech_encode(hd_speech *s, const hd_tokenizer *t, size_t longest, 
 
 hd_status hd_speech_measure(hd_speech *s, const hd_features_opt *o, size_t most, hd_err *err)
 {
-    s->frames = 0;
+    s->frames = 0, s->seconds = 0;
     for (size_t i = 0; i < s->set.count; i++) {
         size_t samples = hd_sound_set_samples(&s->set, i, o->rate), n = hd_features_frames(o, samples);
         if (o->chunk > 0 && (double)samples > o->chunk * o->rate)
@@ -95,7 +95,7 @@ hd_status hd_speech_measure(hd_speech *s, const hd_features_opt *o, size_t most,
         if (n > most)
             return hd_err_set(err, HD_EARG, "%s: %zu frames, more than --max-frames %zu",
                               hd_sound_set_name(&s->set, i), n, most);
-        s->frames += n;
+        s->frames += n, s->seconds += (double)samples / o->rate;
     }
     return HD_OK;
 }

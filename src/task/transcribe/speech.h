@@ -17,7 +17,8 @@ typedef struct hd_speech {
     hd_sound_set set;
     hd_speech_form form;
     hd_targets texts; /* one of each sound */
-    size_t frames;    /* of all sounds */
+    size_t frames;    /* of all sounds, as the model reads them */
+    double seconds;   /* of them as they are: windows are filled up */
 } hd_speech;
 
 /* skip: sounds that cannot be read. */

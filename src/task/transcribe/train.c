@@ -339,8 +339,8 @@ static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
     hd_plan_add(p, "features", "%s, %d mels every %.1f ms at %d Hz", hd_features_name(o->kind), o->mels,
                 1000 * step, o->rate);
     hd_plan_add_data(p, "sounds", t->train.set.count, t->valid.set.count);
-    hd_plan_add(p, "speech", "%.2f hours, %.1f s and %.1f tokens a sound on average",
-                (double)t->train.frames * step / 3600, frames * step, tokens);
+    hd_plan_add(p, "speech", "%.2f hours, %.1f s and %.1f tokens a sound on average", t->train.seconds / 3600,
+                t->train.seconds / sounds, tokens);
     return HD_OK;
 }
 
