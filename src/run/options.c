@@ -44,6 +44,7 @@ static const char *const bad_lines[] = {"error", "skip", NULL};
 static const char *const empty_lines[] = {"skip", "error", NULL};
 static const char *const augmentations[] = {"plain", "strong", "auto", NULL};
 static const char *const flips[] = {"none", "horizontal", "vertical", "both", "turns", "auto", NULL};
+static const char *const normalizings[] = {"none", "bins", "sound", NULL};
 static const char *const features[] = {
 #define X(name, text) #text,
     HD_FEATURES_LIST(X)

@@ -117,6 +117,10 @@
         "how sound is read, every 10 ms: log_mel (natural logarithms of mels), kaldi (fbank) or whisper", MODEL,
         FOR(TRANSCRIBE), SHAPE)
     INT("mels", 0, "N", "40", mels, 1, 512, "mel bins of a frame", MODEL, FOR(TRANSCRIBE), SHAPE)
+    CHOICE("normalize", 0, "WHAT", "sound", normalize, normalizings,
+        "what is brought to mean 0 and deviation 1 over a sound; sound: all bins together; bins: each by "
+        "itself, which also evens out microphones, but what never changes in a short sound is lost; none: "
+        "nothing", MODEL, FOR(TRANSCRIBE), SHAPE)
     INT("sample-rate", 0, "N", "0", sample_rate, 0, 768000,
         "samples a second that sounds are converted to; 0: the least of the training data, up to 16000", MODEL,
         FOR(TRANSCRIBE), .from = HD_FROM_DEFAULT)

@@ -118,6 +118,50 @@ static void normalized_bins_have_mean_0_and_deviation_1(void **state)
     free(x);
 }
 
+/* Normalized together, bins keep what sets them apart: a hum that never changes is still there. */
+static void bins_that_are_normalized_together_differ(void **state)
+{
+    size_t frames;
+    float hum[8000];
+    hd_features_opt o = hd_features_usual(HD_FEATURES_LOG_MEL, 16000);
+    const size_t mels = (size_t)o.mels;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(hum); i++) hum[i] = (float)(0.3 * sin(0.1 * (double)i));
+    o.together = true;
+    float *y = features_of(&o, hum, COUNT_OF(hum), &frames);
+    double sum = 0, square = 0, most = 0, least = 0;
+    for (size_t i = 0; i < frames * mels; i++) sum += (double)y[i], square += (double)y[i] * (double)y[i];
+    assert_true(fabs(sum) < 1e-5 * (double)(frames * mels));
+    assert_true(fabs(square / (double)(frames * mels) - 1) < 1e-5);
+    for (size_t m = 0; m < mels; m++) { /* of the frame in the middle */
+        const double x = (double)y[frames / 2 * mels + m];
+        most = x > most ? x : most, least = x < least ? x : least;
+    }
+    assert_true(most - least > 2);
+    free(y);
+}
+
+/* Nothing is more than 8 decades below the largest, so that zeros do not outweigh the rest. */
+static void zeros_of_a_file_are_quiet_but_no_more(void **state)
+{
+    size_t frames;
+    float tone[16000] = {0};
+    hd_features_opt o = hd_features_usual(HD_FEATURES_LOG_MEL, 16000);
+    (void)state;
+    for (size_t i = 0; i < 1000; i++) tone[i] = (float)(0.9 * sin(0.1 * (double)i));
+    o.normalize = false;
+    for (int together = 0; together < 2; together++) {
+        float largest = -100, least = 100;
+        o.together = together;
+        float *y = features_of(&o, tone, COUNT_OF(tone), &frames);
+        for (size_t i = 0; i < frames * (size_t)o.mels; i++) {
+            largest = y[i] > largest ? y[i] : largest, least = y[i] < least ? y[i] : least;
+        }
+        assert_true(together ? fabs((double)(largest - least) - 8 * log(10)) < 1e-4 : largest - least > 20);
+        free(y);
+    }
+}
+
 /* Any frames, of memory or of a file, are the bytes that the whole has. */
 static void parts_are_the_whole(void **state)
 {
@@ -245,6 +289,8 @@ int main(void)
         cmocka_unit_test(whispers_golden_signal),
         cmocka_unit_test(transformers_extractors),
         cmocka_unit_test(normalized_bins_have_mean_0_and_deviation_1),
+        cmocka_unit_test(bins_that_are_normalized_together_differ),
+        cmocka_unit_test(zeros_of_a_file_are_quiet_but_no_more),
         cmocka_unit_test(parts_are_the_whole),
         cmocka_unit_test(short_sounds_have_features_or_are_refused),
         cmocka_unit_test(a_long_sound_is_cut_to_the_chunk),

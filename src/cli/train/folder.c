@@ -172,7 +172,9 @@ static hd_status add_absent(const hd_option_set *set, hd_err *err)
     static const struct {
         hd_train_task task;
         const char *option, *value;
-    } absent[] = {{HD_TRAIN_LM, "position-kind", "learned"}, {HD_TRAIN_WRITE, "model", "handwriting"}};
+    } absent[] = {{HD_TRAIN_LM, "position-kind", "learned"},
+                  {HD_TRAIN_WRITE, "model", "handwriting"},
+                  {HD_TRAIN_TRANSCRIBE, "normalize", "bins"}};
     const hd_train_options *o = set->into;
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < sizeof absent / sizeof *absent; i++) {

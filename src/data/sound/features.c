@@ -15,6 +15,7 @@
 #define KALDI_SCALE       32768.0f       /* it reads whole numbers of 16 bits */
 #define KALDI_PREEMPHASIS 0.97f
 #define WHISPER_RANGE     8.0f /* of log10, below the largest */
+#define LN_10             2.3025851f
 
 struct hd_features {
     hd_features_opt opt;
@@ -285,6 +286,19 @@ void hd_features_scale(float *x, size_t count, float largest)
     for (size_t i = 0; i < count; i++) x[i] = ((x[i] > least ? x[i] : least) + 4.0f) / 4.0f;
 }
 
+static float largest_of(const float *x, size_t count)
+{
+    float largest = x[0];
+    for (size_t i = 1; i < count; i++) largest = x[i] > largest ? x[i] : largest;
+    return largest;
+}
+
+static void raise_to(float *x, size_t count, float least)
+{
+    for (size_t i = 0; i < count; i++) x[i] = x[i] > least ? x[i] : least;
+}
+
+/* To mean 0 and deviation 1 over all rows: each of `mels` columns. */
 static void normalize(float *x, size_t frames, size_t mels)
 {
     for (size_t m = 0; m < mels; m++) {
@@ -314,12 +328,14 @@ hd_status hd_features_make(const hd_features *f, float *out, const float *sample
     if (in.count > in.total) in.count = in.total;
     hd_status s = hd_features_part(f, out, &in, 0, frames, err);
     if (s) return s;
-    if (f->opt.kind == HD_FEATURES_WHISPER) {
-        float largest = out[0];
-        for (size_t i = 1; i < frames * mels; i++) largest = out[i] > largest ? out[i] : largest;
-        hd_features_scale(out, frames * mels, largest);
-    }
-    if (f->opt.normalize) normalize(out, frames, mels);
+    if (f->opt.kind == HD_FEATURES_WHISPER)
+        hd_features_scale(out, frames * mels, largest_of(out, frames * mels));
+    else if (f->opt.together) /* zeros of a file would outweigh what is said */
+        raise_to(out, frames * mels, largest_of(out, frames * mels) - WHISPER_RANGE * LN_10);
+    if (f->opt.normalize && f->opt.together)
+        normalize(out, frames * mels, 1);
+    else if (f->opt.normalize)
+        normalize(out, frames, mels);
     return HD_OK;
 }
 

@@ -29,6 +29,8 @@ typedef struct hd_features_opt {
     double low, high; /* Hz that the bins span; high 0: half the rate */
     double chunk;     /* seconds that a sound is padded with zeros or cut to; 0: it stays as long as it is */
     bool normalize;   /* each bin to mean 0 and deviation 1 over the sound */
+    bool together;    /* where they are: all bins together, so that one still differs from another, and none
+                         more than 8 decades below the largest (of energy), as Whisper has it */
 } hd_features_opt;
 
 enum { HD_FEATURES_MOST_WINDOW = 4096, HD_FEATURES_MOST_MELS = 512, HD_FEATURES_MOST_HOP = 65536 };

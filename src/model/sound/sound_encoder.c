@@ -126,6 +126,7 @@ static const hd_key keys[] = {
     {KEY("high", REAL, features.high), .most = HD_SOUND_MOST_RATE},
     {KEY("chunk", REAL, features.chunk), .most = 3600},
     {KEY("normalize", FLAG, features.normalize)},
+    {KEY("together", FLAG, features.together), .when = HD_KEY_RARE},
     {KEY("stack", WHOLE, stack), .least = 1, .most = 64, .of = 1u << HD_SOUND_frames},
     {KEY("width", WHOLE, width), .most = MOST_SIZE},
     {KEY("positions", WHOLE, positions), .least = 1, .most = MOST_SIZE},

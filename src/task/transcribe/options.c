@@ -57,6 +57,11 @@ static hd_status take_blocks(hd_taking *t, const hd_encdec_opt *m, hd_err *err)
     return s ? s : hd_taking_activation(t, m->stack.act, err);
 }
 
+static const char *normalizing_of(const hd_features_opt *f)
+{
+    return !f->normalize ? "none" : f->together ? "sound" : "bins";
+}
+
 static hd_status take(hd_taking *t, hd_err *err)
 {
     hd_model_folder f;
@@ -67,6 +72,7 @@ static hd_status take(hd_taking *t, hd_err *err)
     if (!s) s = hd_taking_number(t, "mels", (size_t)m.sound.features.mels, err);
     if (!s) s = hd_taking_number(t, "sample-rate", (size_t)m.sound.features.rate, err);
     if (!s) s = hd_taking_say(t, "sound-features", hd_features_name(m.sound.features.kind), err);
+    if (!s) s = hd_taking_say(t, "normalize", normalizing_of(&m.sound.features), err);
     if (!s) s = hd_taking_number(t, "max-frames", hd_sound_encoder_frames(&m.sound), err);
     if (!s) s = hd_taking_number(t, "max-positions", m.positions, err);
     if (!s && m.names == &hd_encdec_whisper) s = take_blocks(t, &m, err);
@@ -96,6 +102,16 @@ const hd_recipe hd_recipe_transcribe = {
 
 /* -- what they mean -- */
 
+enum { NORMALIZE_NOTHING, NORMALIZE_BINS, NORMALIZE_SOUND }; /* --normalize */
+
+static hd_features_opt features_of(const hd_train_options *o, int rate)
+{
+    hd_features_opt f = hd_features_usual((hd_features_kind)o->features, rate);
+    f.mels = o->mels, f.chunk = 0;
+    f.normalize = o->normalize != NORMALIZE_NOTHING, f.together = o->normalize == NORMALIZE_SOUND;
+    return f;
+}
+
 hd_status hd_transcribe_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_train_options *o, hd_err *err)
 {
     hd_run_parts has = parts(o);
@@ -107,8 +123,7 @@ hd_status hd_transcribe_model(hd_encdec_opt *to, hd_feeding *feeding, const hd_t
     hd_status s = hd_seq2seq_stages(&to->encoder, &to->decoder, o, err);
     if (s) return s;
     to->recurrent = hd_decoder_cells(o, has);
-    to->sound.features = hd_features_usual((hd_features_kind)o->features, MOST_RATE);
-    to->sound.features.mels = o->mels, to->sound.features.chunk = 0;
+    to->sound.features = features_of(o, MOST_RATE);
     s = hd_seq2seq_check_heads(o, has, err);
     if (!s && (to->ctc >= 1) != !hd_encdec_decodes(to))
         return hd_err_set(err, HD_EARG, "CTC alone is --decoder none with --ctc-weight 1: give both");
@@ -122,8 +137,7 @@ hd_status hd_transcribe_choose_features(hd_features_opt *to, const hd_sound_set 
     int rate = o->sample_rate ? o->sample_rate : MOST_RATE;
     for (size_t i = 0; !o->sample_rate && i < set->count; i++)
         if (set->rate[i] < rate) rate = set->rate[i];
-    *to = hd_features_usual((hd_features_kind)o->features, rate);
-    to->mels = o->mels, to->chunk = 0;
+    *to = features_of(o, rate);
     return hd_features_check(to, err);
 }
 
