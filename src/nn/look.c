@@ -1,7 +1,7 @@
 /* Looks at a memory. Easy to get wrong: hypotheses of one sentence share its rows, so per-hypothesis data
    must not be stored beside those rows unless each one has its own copy. Weights that a loss reads come out
-   of the fused kernel as further columns of the context: the values get one-hot columns of their positions.
- */
+   of the fused kernel as further columns of the context: the values get one-hot columns of their positions,
+   or columns of ones from there on, which give sums of weights. */
 #include "nn/look.h"
 
 #include <stdio.h>
@@ -53,7 +53,8 @@ static void check(hd_params *p, const hd_look_opt *o)
     if (o->score == HD_SCORING_mlp && (o->heads > 1 || o->locality != HD_LOCALITY_GLOBAL))
         fail(p, "the mlp score has one head and sees all keys");
     if (o->locality != HD_LOCALITY_GLOBAL && o->window < 1) fail(p, "local attention needs a window");
-    if (o->weighed && o->heads > 1) fail(p, "--attention-penalty needs attention of one head");
+    if (o->weighed && o->heads > 1)
+        fail(p, "--attention-penalty and --attention-order need attention of one head");
 }
 
 hd_look hd_look_make(hd_params *p, const hd_look_opt *o)
@@ -89,7 +90,8 @@ static hd_status fill_marks(hd_params *p, const hd_look *l, hd_err *err)
     hd_real *table = hd_mem_array(n * n, sizeof *table);
     if (!table) return hd_err_nomem(err, n * n * sizeof *table);
     memset(table, 0, n * n * sizeof *table);
-    for (size_t i = 0; i < n; i++) table[i * n + i] = 1;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i; k < (l->opt.summed ? n : i + 1); k++) table[i * n + k] = 1;
     hd_status s = hd_params_set(p, l->marks, table);
     hd_mem_free(table);
     return s;
@@ -119,9 +121,10 @@ static hd_tensor *marks_of(hd_run *r, const hd_look *l, hd_rows memory)
     if (!memory.t) return NULL;
     size_t most = memory.seg->longest;
     if (most > l->opt.weighed)
-        return hd_fail(r, HD_ESHAPE,
-                       "attention: a memory of %zu rows is too long for --attention-penalty: %zu", most,
-                       l->opt.weighed);
+        return hd_fail(
+            r, HD_ESHAPE,
+            "attention: a memory of %zu rows is too long for --attention-penalty or --attention-order: %zu",
+            most, l->opt.weighed);
     return hd_slice_cols(r, hd_gather(r, value(l->marks), memory.seg->pos, hd_rows_of(memory.t), 1), 0, most);
 }
 

@@ -41,6 +41,7 @@ typedef struct hd_look_opt {
     float dropout;    /* of the weights */
     bool gate;        /* contexts are multiplied by sigmoid(w . query + b), a number for each */
     size_t weighed;   /* most rows of a memory whose weights can be had while training; 0: they cannot */
+    bool summed;      /* the weights that can be had are sums: of all rows up to each one */
     const char *name; /* "model.decoder.attention" */
 } hd_look_opt;
 
@@ -52,8 +53,9 @@ typedef struct hd_look {
     hd_dense place, sure; /* local-p: the place is length * sigmoid(sure . tanh(place q)) */
     hd_param *places;     /* local-m: [positions, 1], 0, 1, 2, ... */
     hd_dense gate;        /* w NULL: none */
-    hd_param *marks;      /* [weighed, weighed]: row i has a 1 in column i */
-    size_t out;           /* columns of a context */
+    hd_param
+        *marks; /* [weighed, weighed]: row i has a 1 in column i, or from there on if sums are asked for */
+    size_t out; /* columns of a context */
 } hd_look;
 
 /* A failure stays in p->err. */
@@ -64,7 +66,8 @@ hd_status hd_look_fill(hd_params *p, const hd_look *l, hd_err *err); /* once the
 typedef struct hd_seen {
     hd_rows k, v;
     hd_tensor *length; /* local-p: [N, 1] */
-    hd_tensor *marks;  /* [R, L]: a 1 in the column of a row's position, L the longest item; NULL: none */
+    hd_tensor
+        *marks; /* [R, L]: the row of look's marks of a row's position, L the longest item; NULL: none */
 } hd_seen;
 
 enum { HD_LOOK_SLOTS = 2 }; /* FIXED */
@@ -73,7 +76,8 @@ hd_seen hd_look_memory(hd_run *r, const hd_look *l, hd_rows memory, hd_slot *slo
 /* The positions of rows as hd_look_of takes them, [rows, 1]; NULL unless they are needed. */
 hd_tensor *hd_look_places(hd_run *r, const hd_look *l, const int32_t *pos, size_t rows);
 /* The contexts of rows of queries [Rq, query]; places: theirs. The mlp score takes one query per item. The
-   weights of keys by their position, [Rq, L], go into *weights where the memory has marks, else NULL. */
+   weights of keys by their position, or their sums, [Rq, L], go into *weights where the memory has marks,
+   else NULL. */
 hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, hd_tensor *places,
                       hd_tensor **weights);
 

@@ -40,6 +40,7 @@ hd_recurrent_decoder_opt hd_decoder_cells(const hd_train_options *o, hd_run_part
                                       .relu = o->embedding_relu,
                                       .gate = o->attention_gate,
                                       .penalty = (float)o->attention_penalty,
+                                      .order = (float)o->attention_order,
                                       /* a preset's, where another option has taken what it is for */
                                       .feed_context = o->input_feeding && parts & HD_HAS_ATTENTION};
 }

@@ -9,7 +9,7 @@
         "sizes and training recipe; other options override parts of it. translate: tiny, small, base or big "
         "(Transformers), sutskever, rnnsearch, luong or tutorial (recurrent); lm: gpt2, gpt2-medium, "
         "gpt2-large or gpt2-xl; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell, "
-        "caption-luong or caption-transformer; detect: detr-small; transcribe: las, speech-tiny or speech-ctc; write: handwriting or "
+        "caption-luong or caption-transformer; detect: detr-small; transcribe: las, las-small, speech-tiny or speech-ctc; write: handwriting or "
         "handwriting-small; classify: vit-tiny, vit-lite (the default for pictures) or vit-b16",
         FOR(TRANSLATE | LM | MLM | CLASSIFY | CAPTION | DETECT | TRANSCRIBE | WRITE | READ),
         NEEDS(HD_HAS_PRESET))
@@ -244,6 +244,10 @@
         "lambda of the doubly stochastic penalty: the weights that a position of the source gets from all "
         "words together should add up to 1; not part of the loss that is reported", RECURRENT,
         NEEDS(HD_HAS_ATTENTION))
+    REAL("attention-order", 0, "X", "0", attention_order, 0, 1000,
+        "X times a penalty for attention that goes back from one token to the next, in rows of the encoder: "
+        "for sources in the order of the target, as speech is; not part of the loss that is reported",
+        RECURRENT, NEEDS(HD_HAS_ATTENTION))
     CHOICE("decoder-init", 0, "HOW", "final", decoder_init, hd_beginning_names,
         "initial state of the decoder" BEGINNINGS, CELLS)
     CHOICE("readout", 0, "WHAT", "state", readout, hd_reading_names, "what the output layer reads" READINGS,

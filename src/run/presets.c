@@ -96,10 +96,13 @@ static const hd_setting las[] = {
     {"encoder", "bi-lstm:1+pyramid:2"}, {"decoder", "lstm"}, {"decoder-layers", "1"},
     {"attention-query", "current"}, {"readout", "tanh"}, {"input-feeding", "true"}, {"decoder-init", "zeros"},
     {"decoder-input", "scheduled"}, {"sampling-rate", "0.1"}, {"ctc-weight", "0.3"}, {"untied", "true"},
-    {"width", "128"}, {"unit", "char"}, {"max-length", "200"}, {"max-positions", "256"}, {"bin-masks", "1"}, {"frame-masks", "1"},
-    {"dropout", "0.2"}, {"label-smoothing", "0.1"}, {"batch-frames", "8000"}, {"lr", "0.002"}, {"warmup", "200"},
+    {"attention-order", "0.02"}, {"width", "128"}, {"unit", "char"}, {"max-length", "200"}, {"max-positions", "256"}, {"bin-masks", "1"}, {"frame-masks", "1"},
+    {"dropout", "0.2"}, {"label-smoothing", "0.1"}, {"batch-frames", "16000"}, {"lr", "0.003"}, {"warmup", "200"},
     {"schedule", "cosine"}, {"min-lr-ratio", "0.01"}, {"weight-decay", "0.01"}, {"clip", "1"}, {"beta2", "0.98"},
     {"adam-eps", "1e-8"}, {"select-by", "wer"}, {"epochs", "40"}, {0}};
+static const hd_setting las_small[] = {
+    {"encoder", "bi-lstm:1+pyramid:1"}, {"frame-stack", "2"}, {"width", "64"}, {"batch-frames", "4000"}, {"lr", "0.005"},
+    {"warmup", "100"}, {"steps", "3000"}, {"epochs", "0"}, {0}};
 static const hd_setting speech_tiny[] = {
     {"encoder", "transformer"}, {"decoder", "transformer"}, {"encoder-layers", "4"}, {"decoder-layers", "2"},
     {"frame-stack", "4"}, {"width", "128"}, {"ffn-size", "512"}, {"heads", "4"}, {"activation", "gelu"},

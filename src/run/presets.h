@@ -28,6 +28,7 @@
     X(CAPTION_TRANSFORMER, "caption-transformer", CAPTION, SHOW_ATTEND_TELL, caption_transformer) \
     X(DETR_SMALL, "detr-small", DETECT, NONE, detr_small)                                         \
     X(LAS, "las", TRANSCRIBE, NONE, las)                                                          \
+    X(LAS_SMALL, "las-small", TRANSCRIBE, LAS, las_small)                                         \
     X(SPEECH_TINY, "speech-tiny", TRANSCRIBE, LAS, speech_tiny)                                   \
     X(SPEECH_CTC, "speech-ctc", TRANSCRIBE, LAS, speech_ctc)                                      \
     X(HANDWRITING, "handwriting", WRITE, NONE, handwriting)                                       \

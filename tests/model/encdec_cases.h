@@ -81,6 +81,8 @@ static const encdec_case encdec_cases[] = {
     MODEL(
         "residual, fed back", "gru:1", "gru:1",
         .r = {.query = HD_QUERY_current, .read = HD_READING_residual, .feed_context = true, .penalty = 0.3f}),
+    MODEL("in order", "bi-gru:1", "lstm:1", .r = {.order = 0.4f}),
+    MODEL("late, in order", "gru:1", "gru:1", .r = {LATE, .score = HD_SCORING_dot, .order = 0.7f}),
     /* readings and what else enters */
     MODEL("sum and skips", "gru:1", "gru:3", .r = {.read = HD_READING_sum, .skips = true}),
     MODEL("late sum and skips", "gru:2", "rnn:2",

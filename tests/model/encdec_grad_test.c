@@ -21,7 +21,7 @@ static void take_penalty(void *context, hd_run *r, const hd_offer *offer)
 
 static double loss_at(toy *m, const toy_batch *b)
 {
-    double penalty = 0, lambda = (double)m->t->opt.recurrent.penalty;
+    double penalty = 0, lambda = (double)(m->t->opt.recurrent.penalty + m->t->opt.recurrent.order);
     hd_probe probe = {.take = take_penalty, .context = &penalty};
     m->run.now.number = SEEN;
     hd_run_begin(&m->run, HD_TRAIN);

@@ -214,7 +214,7 @@ const hd_usage hd_verb_train = {
         "classify for each picture. Duplicate texts are dropped. Without --valid a tenth (of pictures a "
         "twentieth) is held out for validation and kept in train/held-out.tsv.\n"
         "caption and detect: describe pictures, or find the objects in them.\n"
-        "transcribe: writes down what is said in sounds; --preset las, speech-tiny or speech-ctc.\n"
+        "transcribe: writes down what is said in sounds; --preset las, las-small, speech-tiny or speech-ctc.\n"
         "write and read: write text by hand, as strokes of a pen, and read such strokes.\n"
         "--from starts from an existing model: translate, lm, mlm, caption, detect and transcribe continue "
         "training it on other data (3 epochs at a low learning rate unless options say otherwise); tasks "

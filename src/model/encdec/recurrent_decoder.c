@@ -67,6 +67,8 @@ static void check(hd_params *p, const hd_recurrent_decoder *d, const hd_recurren
                 "mean or attention");
     else if (o->begin == HD_BEGINNING_mean && d->memory != d->width)
         fail(p, "the mean of the encoder's states has another width: use --decoder-init map or linear");
+    else if (o->penalty > 0 && o->order > 0)
+        fail(p, "--attention-penalty and --attention-order exclude each other");
     else if (o->feed_context && (o->context != HD_CONTEXT_attention || o->query != HD_QUERY_current ||
                                  o->read == HD_READING_state))
         fail(p, "--input-feeding feeds back what is read of state and context: it needs --decoder-context "
@@ -153,7 +155,8 @@ hd_recurrent_decoder hd_recurrent_decoder_make(hd_params *p, const hd_recurrent_
                                                 .project = o->project,
                                                 .dropout = s->attention_dropout,
                                                 .gate = o->gate,
-                                                .weighed = o->penalty > 0 ? s->length : 0,
+                                                .weighed = o->penalty > 0 || o->order > 0 ? s->length : 0,
+                                                .summed = o->order > 0,
                                                 .name = name});
     size_t context = o->context == HD_CONTEXT_attention    ? d.look.out
                      : o->context == HD_CONTEXT_everywhere ? hd_recurrent_out(cells)
@@ -171,7 +174,8 @@ hd_recurrent_decoder hd_recurrent_decoder_make(hd_params *p, const hd_recurrent_
 bool hd_recurrent_decoder_unrolls(const hd_recurrent_decoder *d)
 {
     return d->opt.context == HD_CONTEXT_attention &&
-           (d->opt.query == HD_QUERY_previous || d->opt.feed_context || d->opt.score == HD_SCORING_mlp);
+           (d->opt.query == HD_QUERY_previous || d->opt.feed_context || d->opt.score == HD_SCORING_mlp ||
+            d->opt.order > 0);
 }
 
 bool hd_recurrent_decoder_shares(const hd_recurrent_decoder *d)

@@ -78,6 +78,8 @@ typedef struct hd_recurrent_decoder_opt {
     bool relu;         /* on token vectors */
     bool gate;         /* a number between 0 and 1, of the state that asks, times the context */
     float penalty; /* lambda: in training lambda * sum_i (1 - sum_t weight_ti)^2 of every item is a loss */
+    float order; /* lambda: in training, lambda times how far attention goes back and how wide it is; not with
+                    penalty */
 } hd_recurrent_decoder_opt;
 
 typedef struct hd_recurrent_decoder_layer {

@@ -239,6 +239,21 @@ static hd_tensor *in_order(hd_run *r, const hd_unrolled *u, hd_tensor *const *st
     return hd_gather(r, hd_concat_rows(r, step, u->steps), u->place, rows, 1);
 }
 
+/* The penalty of disorder. With C the sums of the weights of a word up to each row of the memory, C' those of
+   the word before: sum max(0, C - C') is how far weight is carried back, in rows. Weight that stays where it
+   is and weight that is carried on cost nothing. */
+static void keep_order(hd_run *r, const speech *s, hd_tensor **step)
+{
+    const hd_unrolled *u = s->steps;
+    hd_tensor **before = hd_host_take(r, u->steps * sizeof *before);
+    if (!before) return;
+    before[0] = step[0];
+    for (size_t t = 1; t < u->steps; t++) before[t] = step[t - 1];
+    hd_tensor *now = in_order(r, u, step, s->x.seg->rows),
+              *back = hd_sub(r, now, in_order(r, u, before, s->x.seg->rows));
+    hd_probe_offer(r, "penalty", hd_sum_loss(r, hd_apply(r, back, HD_relu), s->d->opt.order), NULL);
+}
+
 /* Numbers of draws for all steps together: those of what follows do not depend on how many steps there are,
    which is up to the longest item of the batch. */
 enum { DRAWS = 1 << 20 };
@@ -255,7 +270,10 @@ static hd_tensor *row_by_row(hd_run *r, speech *s)
     for (size_t t = 0; t < u->steps && !r->err.status; t++) one_step(r, s, &a, t);
     if (r->err.status) return NULL;
     r->draws = draws + DRAWS;
-    if (s->seen.marks) penalize(r, s, in_order(r, u, a.weights, rows));
+    if (s->seen.marks && d->opt.order > 0)
+        keep_order(r, s, a.weights);
+    else if (s->seen.marks)
+        penalize(r, s, in_order(r, u, a.weights, rows));
     if (d->opt.feed_context || s->voice) return in_order(r, u, a.read, rows);
     for (int l = d->opt.read == HD_READING_sum ? 0 : d->is.layers - 1; l < d->is.layers; l++)
         h[l] = (hd_rows){in_order(r, u, a.h[l], rows), s->x.seg};

@@ -77,7 +77,7 @@ void hd_seq2seq_continue(hd_encdec_opt *m, const hd_encdec_opt *now)
     m->stack.inner_dropout = now->stack.inner_dropout, m->stack.recompute = now->stack.recompute;
     m->source_dropout = now->source_dropout;
     m->image.stack.dropout = now->image.stack.dropout, m->image.stack.drop_path = now->image.stack.drop_path;
-    m->recurrent.penalty = now->recurrent.penalty;
+    m->recurrent.penalty = now->recurrent.penalty, m->recurrent.order = now->recurrent.order;
     m->frozen = now->frozen;
 }
 
