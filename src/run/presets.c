@@ -59,9 +59,9 @@ static const hd_setting gpt[] = {
     {"layers", "4"}, {"width", "128"}, {"heads", "4"}, {"activation", "gelu"}, {"lr", "0.002"},
     {"weight-decay", "0.1"}, {0}};
 static const hd_setting music[] = {
-    {"layers", "5"}, {"width", "256"}, {"heads", "8"}, {"context", "1024"}, {"untied", "true"}, {"dropout", "0.2"},
-    {"transpose", "6"}, {"batch-size", "16"}, {"lr", "0.001"}, {"warmup", "400"}, {"ema", "0.999"},
-    {"steps", "6000"}, {0}};
+    {"layers", "5"}, {"width", "256"}, {"heads", "8"}, {"context", "1024"}, {"relative", "1024"}, {"untied", "true"},
+    {"dropout", "0.3"}, {"transpose", "6"}, {"batch-size", "16"}, {"lr", "0.001"}, {"warmup", "400"}, {"ema", "0.999"},
+    {"steps", "3000"}, {0}};
 static const hd_setting gpt2[] = {
     {"layers", "12"}, {"width", "768"}, {"heads", "12"}, {"context", "1024"}, {"activation", "gelu_tanh"},
     {"unit", "subword"}, {"vocab-size", "50257"}, {"micro-batches", "40"}, {"lr", "0.0006"},
