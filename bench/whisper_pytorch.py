@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-# The peer of bench/whisper: whisper_pytorch.py FOLDER THREADS f32|bf16|fast ROUNDS. transformers' Whisper of the folder that
-# bench_whisper made transcribes FOLDER/sound.wav greedily. fast: f32 weights with products in bf16 where oneDNN has them. Prints
+# The peer of bench/whisper: whisper_pytorch.py FOLDER THREADS f32|bf16|fast BEAM ROUNDS. transformers' Whisper of the folder that
+# bench_whisper made transcribes FOLDER/sound.wav. fast: f32 weights with products in bf16 where oneDNN has them. Prints
 # one line that bench/whisper reads: median seconds, those of the encoder alone, processor seconds, peak MiB, tokens.
 import os, sys
 
-folder, threads, kind, rounds = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+folder, threads, kind, beam, rounds = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
 if kind == "fast":
     os.environ["ONEDNN_DEFAULT_FPMATH_MODE"] = "BF16"
 import resource, statistics, time, warnings, wave
@@ -24,7 +24,7 @@ with wave.open(folder + "/sound.wav") as f:
 
 def transcribe():
     x = extract(sound, sampling_rate=16000, return_tensors="pt").input_features.to(TYPE)
-    return model.generate(x, num_beams=1, do_sample=False, language="en", task="transcribe", max_new_tokens=100)
+    return model.generate(x, num_beams=beam, do_sample=False, language="en", task="transcribe", max_new_tokens=100)
 
 
 def encode():
