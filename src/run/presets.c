@@ -114,9 +114,9 @@ static const hd_setting handwriting[] = {
     {"weight-decay", "0.0001"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"}, {"clip", "10"}, {"precision", "f32"},
     {"epochs", "30"}, {0}};
 static const hd_setting stroke_reader[] = {
-    {"layers", "2"}, {"width", "160"}, {"dropout", "0.1"}, {"batch-size", "32"}, {"lr", "0.002"}, {"warmup", "200"},
+    {"layers", "2"}, {"width", "160"}, {"dropout", "0.1"}, {"batch-size", "16"}, {"lr", "0.005"}, {"warmup", "100"},
     {"schedule", "cosine"}, {"min-lr-ratio", "0.02"}, {"weight-decay", "0.0001"}, {"beta2", "0.99"},
-    {"adam-eps", "1e-8"}, {"clip", "1"}, {"precision", "f32"}, {"epochs", "10"}, {0}};
+    {"adam-eps", "1e-8"}, {"clip", "10"}, {"precision", "f32"}, {"epochs", "2"}, {0}};
 static const hd_setting handwriting_small[] = {
     {"width", "128"}, {"batch-size", "16"}, {"lr", "0.012"}, {"epochs", "3"}, {0}};
 static const hd_setting handwriting_gpt[] = {
