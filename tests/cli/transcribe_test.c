@@ -120,6 +120,7 @@ static void a_language_model_has_a_say(void **state)
                   "--scores --lm lm > b; cmp -s a b; echo $?; cut -f2 a | cmp -s - /dev/null; "
                   "$HEED transcribe model sounds/90.wav --scores --lm lm --lm-weight 0 | cmp - a",
                   0, "1\n");
+    assert_fails("$HEED transcribe model sounds/90.wav --lm-weight 0.5", 2, "give --lm");
 }
 
 static void searches_are_those_of_texts(void **state)

@@ -172,7 +172,8 @@ static const char *piece_of(call *c, hd_line word)
         bool escape = word.text[i] == '\\' && i + 1 < word.size;
         int high = escape && i + 3 < word.size && word.text[i + 1] == 'x' ? hex_of(word.text[i + 2]) : -1;
         int low = high < 0 ? -1 : hex_of(word.text[i + 3]);
-        char byte = low < 0 ? word.text[i] : (char)(high << 4 | low);
+        char byte = word.text[i];
+        if (low >= 0) byte = (char)(high << 4 | low);
         hd_text_add(&c->word, &byte, 1);
         i += low >= 0 ? 3 : escape && word.text[i + 1] == '\\';
     }

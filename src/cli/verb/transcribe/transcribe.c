@@ -239,6 +239,8 @@ static hd_status check(hd_command *command, hd_err *err)
     search->kind = o->sample ? HD_SEARCH_SAMPLE : search->beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;
     if (!o->sample && search->best > search->beam)
         return hd_err_set(err, HD_EARG, "--n-best %zu is more than --beam %zu", search->best, search->beam);
+    if (hd_command_given(command, "lm-weight") && !hd_command_given(command, "lm"))
+        return hd_err_set(err, HD_EARG, "--lm-weight is the weight of a language model: give --lm");
     return hd_speech_check(command, &o->speech, err);
 }
 
