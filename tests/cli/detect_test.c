@@ -85,7 +85,7 @@ static void a_resnet_is_a_backbone_and_pictures_may_turn(void **state)
         "cmp r/model.safetensors r3/model.safetensors");
     must_run("grep -q keeps_size r/config.json; $HEED info r | grep -q resnet; $HEED detect r $(ls "
              "s/train/*/*.png | head -n 1) --threshold 0 "
-             "--attention at.json >found; grep -q cross at.json");
+             "--attention at.json >found; grep -q cross at.json; ! grep -q '\"encoder\"' at.json");
     must_run(LEARNED "--image-encoder resnet --resnet 8x1,16x1 --resnet-stem large --steps 2 --out e && "
                      "$HEED export e hf && grep -q stage2 "
                      "hf/config.json");

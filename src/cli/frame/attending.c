@@ -72,7 +72,8 @@ hd_status hd_attending_picture(hd_command *c, const hd_attended_picture *t, hd_e
                             .translation = {t->said, t->said ? strlen(t->said) : 0},
                             .score = t->score,
                             .box = t->box,
-                            .boxes = t->boxes};
+                            .boxes = t->boxes,
+                            .kinds = t->kinds};
     if (!hd_attending_wanted(&a->o)) return HD_OK;
     hd_status s = hd_attention_collect(&maps, &c->machine.run, &a->model, &ask, err);
     if (!s) s = hd_attending_put(c, &maps, &drawn, err);

@@ -76,7 +76,8 @@ typedef struct hd_attended_picture { /* all borrowed */
     const int32_t *target;           /* and the ids as a search found them, with the end */
     size_t targets;                  /* 0: no caption */
     const hd_attention_box *box;
-    size_t boxes; /* of a detector: what was found */
+    size_t boxes;   /* of a detector: what was found */
+    unsigned kinds; /* as hd_attention_ask has them */
 } hd_attended_picture;
 
 /* The same of the maps of a picture. */
