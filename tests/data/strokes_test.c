@@ -48,6 +48,7 @@ static void bad_files_are_refused_with_their_line(void **state)
         const char *text, *why;
     } bad[] = {{"", "no handwriting"},
                {"a\t0,0\nabc\n", "s.tsv:2: there is no tab"},
+               {"a\004\t0,0\n", "s.tsv:1: there is a control character in the text"},
                {"a\t\n", "s.tsv:1: a point is not two numbers"},
                {"a\t0\n", "a point is not two numbers"},
                {"a\t0,\n", "a point is not two numbers"},

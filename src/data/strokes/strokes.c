@@ -136,6 +136,8 @@ static hd_status read_line(hd_strokes *to, hd_line line, const place *w, hd_err 
     if (!tab) return bad(w, "there is no tab", err);
     hd_line text = {line.text, (size_t)(tab - line.text)};
     if (text.size > HD_STROKES_LETTERS) return bad(w, "the text is longer than 1000 bytes", err);
+    for (size_t i = 0; i < text.size; i++) /* written again, some would begin a compressed file */
+        if ((unsigned char)text.text[i] < ' ') return bad(w, "there is a control character in the text", err);
     hd_status s = read_strokes(to, tab + 1, line.text + line.size, w, err);
     return s ? s : end_line(to, text, err);
 }
