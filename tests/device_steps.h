@@ -75,18 +75,27 @@ static void steps_outcome_release(steps_outcome *o)
     hd_backend_free(o->backend);
 }
 
+/* The name of the parameter i, and where its gradient is; NULL: it has none of its own. */
+static const char *steps_part(const steps_outcome *o, size_t i, size_t *at, size_t *count)
+{
+    const hd_param *one = o->params->list[i];
+    if (one->alias || !one->trainable || !one->grad.data) return NULL;
+    *at = (size_t)((const hd_real *)one->grad.data - o->params->grad), *count = hd_count_of(&one->grad);
+    return one->name ? one->name : "hidden";
+}
+
 static void steps_near(const char *what, const steps_outcome *a, const steps_outcome *b)
 {
     double whole = norm_of(a->grad, a->count);
     if (!a->of->each && !(distance_between(a->grad, b->grad, a->count) <= STEPS_TOLERANCE * whole))
         fail_msg("%s: gradients are off", what);
     for (size_t i = 0; a->of->each && i < b->params->count; i++) {
-        const hd_param *one = b->params->list[i];
-        if (one->alias || !one->trainable || !one->grad.data) continue;
-        size_t at = (size_t)((const hd_real *)one->grad.data - b->params->grad), n = hd_count_of(&one->grad);
+        size_t at, n;
+        const char *name = steps_part(b, i, &at, &n);
+        if (!name) continue;
         double off = distance_between(a->grad + at, b->grad + at, n), own = norm_of(a->grad + at, n);
         if (!(off <= STEPS_TOLERANCE * own + STEPS_FLOOR * whole))
-            fail_msg("%s: %s: off by %.3g of %.3g", what, one->name ? one->name : "hidden", off, own);
+            fail_msg("%s: %s: off by %.3g of %.3g", what, name, off, own);
     }
 }
 
@@ -94,14 +103,13 @@ static void steps_near(const char *what, const steps_outcome *a, const steps_out
 static void steps_name(const steps_outcome *a, const steps_outcome *b)
 {
     for (size_t i = 0; i < b->params->count; i++) {
-        const hd_param *one = b->params->list[i];
-        if (one->alias || !one->trainable || !one->grad.data) continue;
-        size_t at = (size_t)((const hd_real *)one->grad.data - b->params->grad), n = hd_count_of(&one->grad);
+        size_t at, n;
+        const char *name = steps_part(b, i, &at, &n);
+        if (!name) continue;
         double cosine = cosine_of(a->grad + at, b->grad + at, n);
         if (!(cosine > a->of->cosine))
-            print_message("    %s: cosine %.4f, norm %.3g, on the cpu %.3g\n",
-                          one->name ? one->name : "hidden", cosine, norm_of(b->grad + at, n),
-                          norm_of(a->grad + at, n));
+            print_message("    %s: cosine %.4f, norm %.3g, on the cpu %.3g\n", name, cosine,
+                          norm_of(b->grad + at, n), norm_of(a->grad + at, n));
     }
 }
 

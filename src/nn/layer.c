@@ -107,14 +107,6 @@ static hd_tensor *attended(hd_run *r, const hd_mha *m, hd_rows q, hd_rows k, hd_
     return hd_probe_offer(r, "mha_out", hd_dense_of(r, &m->out, y.t, HD_IDENTITY), seg);
 }
 
-/* Not as a parameter, of which ops make the compute type: sums of gradients are in f32. */
-static hd_tensor *reals(hd_run *r, hd_param *p)
-{
-    hd_tensor *x = hd_host_take(r, sizeof *x);
-    if (x) *x = p->t, x->is_param = false;
-    return x;
-}
-
 /* The bias of queries, keys and values, or without `query` of the last two. Where keys have none, training
    puts it together, so that no gradient, which is rounding alone, reaches the zeros of keys. */
 static hd_tensor *joint_bias(hd_run *r, const hd_mha *m, bool query)
@@ -124,7 +116,7 @@ static hd_tensor *joint_bias(hd_run *r, const hd_mha *m, bool query)
     hd_tensor *zero = hd_new_reals(r, 1, (size_t)m->kv_heads * m->head_width);
     if (!zero) return NULL;
     hd_clear(r, zero);
-    hd_tensor *parts[] = {reals(r, m->q_bias), zero, reals(r, m->v_bias)};
+    hd_tensor *parts[] = {hd_reals_of(r, value(m->q_bias)), zero, hd_reals_of(r, value(m->v_bias))};
     return hd_concat_cols(r, parts + !query, 2 + (size_t)query);
 }
 

@@ -159,11 +159,8 @@ static hd_tensor *mlp(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m)
 
 hd_tensor *hd_look_places(hd_run *r, const hd_look *l, const int32_t *pos, size_t rows)
 {
-    hd_tensor *table = l->places ? hd_host_take(r, sizeof *table) : NULL;
-    if (!table) return NULL;
-    /* not as a parameter, whose rows are read in the compute type: in bf16 position 257 would be 256 */
-    *table = l->places->t, table->is_param = false;
-    return hd_gather(r, table, pos, rows, 1);
+    /* in bf16 position 257 would be 256 */
+    return l->places ? hd_gather(r, hd_reals_of(r, value(l->places)), pos, rows, 1) : NULL;
 }
 
 /* The position each query looks at, [Rq, 1]; NULL: all. */

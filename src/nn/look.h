@@ -53,9 +53,8 @@ typedef struct hd_look {
     hd_dense place, sure; /* local-p: the place is length * sigmoid(sure . tanh(place q)) */
     hd_param *places;     /* local-m: [positions, 1], 0, 1, 2, ... */
     hd_dense gate;        /* w NULL: none */
-    hd_param
-        *marks; /* [weighed, weighed]: row i has a 1 in column i, or from there on if sums are asked for */
-    size_t out; /* columns of a context */
+    hd_param *marks;      /* [weighed, weighed]: row i has a 1 in column i; sums: from there on */
+    size_t out;           /* columns of a context */
 } hd_look;
 
 /* A failure stays in p->err. */
@@ -66,8 +65,7 @@ hd_status hd_look_fill(hd_params *p, const hd_look *l, hd_err *err); /* once the
 typedef struct hd_seen {
     hd_rows k, v;
     hd_tensor *length; /* local-p: [N, 1] */
-    hd_tensor
-        *marks; /* [R, L]: the row of look's marks of a row's position, L the longest item; NULL: none */
+    hd_tensor *marks;  /* [R, L]: of a row that of its position, L the longest item; NULL: none */
 } hd_seen;
 
 enum { HD_LOOK_SLOTS = 2 }; /* FIXED */

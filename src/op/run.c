@@ -120,6 +120,12 @@ hd_dtype hd_type_like(const hd_run *r, const hd_tensor *x)
 {
     return x->is_param ? r->backend->compute : x->dtype;
 }
+hd_tensor *hd_reals_of(hd_run *r, const hd_tensor *param)
+{
+    hd_tensor *x = param ? hd_host_take(r, sizeof *x) : NULL;
+    if (x) *x = *param, x->is_param = false;
+    return x;
+}
 hd_tensor *hd_like(hd_run *r, const hd_tensor *x)
 {
     return hd_new_of(r, hd_type_like(r, x), hd_rows_of(x), hd_cols_of(x));

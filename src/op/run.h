@@ -58,6 +58,8 @@ hd_tensor *hd_new_ints(hd_run *r, size_t rows, size_t cols);  /* int32 */
 /* The shape of x; its type, too, unless x is a parameter. */
 hd_tensor *hd_like(hd_run *r, const hd_tensor *x);
 hd_dtype hd_type_like(const hd_run *r, const hd_tensor *x);
+/* A parameter that ops read as it is, and not in the compute type; its gradient is the parameter's. */
+hd_tensor *hd_reals_of(hd_run *r, const hd_tensor *param);
 hd_tensor *hd_new_of(hd_run *r, hd_dtype dtype, size_t rows, size_t cols);
 void hd_clear(hd_run *r, const hd_tensor *dense);
 hd_tensor *hd_ones(hd_run *r, size_t rows, size_t cols);

@@ -245,7 +245,8 @@ static void what_is_wrong_is_said(void **state)
     assert_fails("$HEED write m lo --out a.gif", 2, "a.gif");
     assert_fails("$HEED write m '' --out a.svg", 1, "no text to write");
     assert_fails("$HEED write m $(printf 'l\\377') --out a.svg", 1, "not UTF-8: byte 0xff at offset 1");
-    assert_fails("$HEED write m \"$(printf 'l\\to')\" --out a.tsv", 1, "a tab or a line break");
+    assert_fails("$HEED write m \"$(printf 'l\\to')\" --out a.tsv", 1, "there is a tab in the text");
+    assert_fails("$HEED write m \"$(printf 'l\\001o')\" --out a.tsv", 1, "there is a control character");
     assert_fails("$HEED write m $(printf '%01001d' 0) --out a.tsv", 1, "has 1001 bytes");
     assert_fails("$HEED write m lo --out a.svg --points 20001", 2, "--points");
     assert_fails("$HEED write m lo --out a.svg --bias -1", 2, "--bias");

@@ -234,6 +234,8 @@ static hd_status open_file(hd_lines *l, const char *path, hd_err *err)
     return s || !l->type ? s : l->type->open(&l->packed, l->name, err);
 }
 
+const hd_lines_opt hd_lines_text = {.utf8 = true, .no_zero = true, .no_mark = true};
+
 hd_status hd_lines_open(hd_lines **out, const char *path, const hd_lines_opt *opt, hd_err *err)
 {
     hd_lines *l = hd_mem_zero(sizeof *l);

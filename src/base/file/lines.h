@@ -26,6 +26,8 @@ typedef struct hd_lines_opt {
     bool goes_on; /* a refused line is returned as an empty one (hd_lines_refused), and reading continues */
 } hd_lines_opt;
 
+extern const hd_lines_opt hd_lines_text; /* UTF-8 without zero bytes or a mark */
+
 typedef struct hd_lines hd_lines;
 
 /* "-" is standard input. opt may be NULL. Fails with a text that names the file. */

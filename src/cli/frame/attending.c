@@ -58,6 +58,11 @@ hd_status hd_attending_add(hd_command *c, const hd_attended *t, hd_err *err)
     return a->o.view ? hd_command_put_page(c, &drawn, s, err) : s;
 }
 
+unsigned hd_attending_kinds(const hd_attending_options *o)
+{
+    return 1u << HD_ATTENTION_CROSS | 1u << HD_ATTENTION_DECODER | (o->kind ? 1u << (o->kind - 1) : 0);
+}
+
 hd_status hd_attending_picture(hd_command *c, const hd_attended_picture *t, hd_err *err)
 {
     const hd_attending *a = &c->attending;

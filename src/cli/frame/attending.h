@@ -50,6 +50,9 @@ static inline bool hd_attending_wanted(const hd_attending_options *o)
 }
 
 /* What c->model attends to, or the body of a classifier. HD_EARG if it does not have the layer or head. */
+/* Bits of hd_attention_ask.kinds where an encoder has too much attention to show it unasked: those of the
+   decoder, and the one that --kind names. */
+unsigned hd_attending_kinds(const hd_attending_options *o);
 hd_status hd_attending_open(hd_command *c, const hd_attending_options *o, hd_err *err);
 
 typedef struct hd_attended { /* a text, all borrowed */

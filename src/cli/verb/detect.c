@@ -112,14 +112,6 @@ static hd_status draw(const char *path, const hd_image *im, const hd_vocab *labe
     return s;
 }
 
-/* What cells tell each other, as many numbers for every head as there are pairs of them, only where it is
-   asked for. */
-static unsigned kinds_of(const hd_command *command)
-{
-    const bool encoder = command->attending.o.kind == 1 + HD_ATTENTION_ENCODER;
-    return encoder ? 0 : 1u << HD_ATTENTION_CROSS | 1u << HD_ATTENTION_DECODER;
-}
-
 /* Where the queries that found something looked. */
 static hd_status attend(hd_command *command, const char *path, const hd_image *im, const hd_vocab *labels,
                         const hd_found_objects *f, hd_err *err)
@@ -138,8 +130,12 @@ static hd_status attend(hd_command *command, const char *path, const hd_image *i
                                     (float)(o->height / im->height),
                                     name};
     }
-    const hd_attended_picture t = {
-        .image = im, .name = path, .score = NAN, .box = box, .boxes = f->count, .kinds = kinds_of(command)};
+    const hd_attended_picture t = {.image = im,
+                                   .name = path,
+                                   .score = NAN,
+                                   .box = box,
+                                   .boxes = f->count,
+                                   .kinds = hd_attending_kinds(&command->attending.o)};
     hd_status s = hd_attending_picture(command, &t, err);
     hd_mem_free(box);
     return s;

@@ -90,9 +90,8 @@ static hd_status read_texts(call *c, hd_err *err)
         if (!s && !line.size)
             s = hd_err_set(err, HD_EFORMAT, "%s:%zu: the line is empty: there is no text to write",
                            c->o->texts, count);
-        if (!s && memchr(line.text, '\t', line.size))
-            s = hd_err_set(err, HD_EFORMAT, "%s:%zu: there is a tab in the text: write a space", c->o->texts,
-                           count);
+        const char *fault = s ? NULL : hd_strokes_text_fault(line);
+        if (fault) s = hd_err_set(err, HD_EFORMAT, "%s:%zu: %s: write a space", c->o->texts, count, fault);
         hd_text_add(&c->texts, line.text, line.size);
         hd_text_add(&c->texts, "", 1);
     }
@@ -117,13 +116,9 @@ static hd_status check_text(const char *text, hd_err *err)
         return hd_err_set(err, HD_EARG,
                           "the text '%.20s...' has %zu bytes: at most %d are written as one line", text, size,
                           HD_STROKES_LETTERS);
-    if (text[strcspn(text, "\t\r\n")])
-        return hd_err_set(
-            err, HD_EARG,
-            "there is a tab or a line break in the text '%.40s': give each line as a TEXT of its "
-            "own",
-            text);
-    return HD_OK;
+    const char *fault = hd_strokes_text_fault((hd_line){text, size});
+    if (!fault) return HD_OK;
+    return hd_err_set(err, HD_EARG, "'%.40s': %s: give each line as a TEXT of its own", text, fault);
 }
 
 static hd_status gather(call *c, hd_err *err)

@@ -280,10 +280,15 @@ hd_status hd_features_part(const hd_features *f, float *out, const hd_features_i
 
 /* -- what depends on the whole sound -- */
 
+static void raise_to(float *x, size_t count, float least)
+{
+    for (size_t i = 0; i < count; i++) x[i] = x[i] > least ? x[i] : least;
+}
+
 void hd_features_scale(float *x, size_t count, float largest)
 {
-    const float least = largest - WHISPER_RANGE;
-    for (size_t i = 0; i < count; i++) x[i] = ((x[i] > least ? x[i] : least) + 4.0f) / 4.0f;
+    raise_to(x, count, largest - WHISPER_RANGE);
+    for (size_t i = 0; i < count; i++) x[i] = (x[i] + 4.0f) / 4.0f;
 }
 
 static float largest_of(const float *x, size_t count)
@@ -291,11 +296,6 @@ static float largest_of(const float *x, size_t count)
     float largest = x[0];
     for (size_t i = 1; i < count; i++) largest = x[i] > largest ? x[i] : largest;
     return largest;
-}
-
-static void raise_to(float *x, size_t count, float least)
-{
-    for (size_t i = 0; i < count; i++) x[i] = x[i] > least ? x[i] : least;
 }
 
 /* To mean 0 and deviation 1 over all rows: each of `mels` columns. */
@@ -330,12 +330,13 @@ hd_status hd_features_make(const hd_features *f, float *out, const float *sample
     if (s) return s;
     if (f->opt.kind == HD_FEATURES_WHISPER)
         hd_features_scale(out, frames * mels, largest_of(out, frames * mels));
-    else if (f->opt.together) /* zeros of a file would outweigh what is said */
+    if (f->opt.normalize && f->opt.together) {
+        /* zeros of a file would outweigh what is said */
         raise_to(out, frames * mels, largest_of(out, frames * mels) - WHISPER_RANGE * LN_10);
-    if (f->opt.normalize && f->opt.together)
         normalize(out, frames * mels, 1);
-    else if (f->opt.normalize)
+    } else if (f->opt.normalize) {
         normalize(out, frames, mels);
+    }
     return HD_OK;
 }
 

@@ -130,14 +130,24 @@ static hd_status read_strokes(hd_strokes *to, const char *at, const char *end, c
     return s;
 }
 
+/* Some control characters would begin a compressed file. */
+const char *hd_strokes_text_fault(hd_line text)
+{
+    if (text.size > HD_STROKES_LETTERS) return "the text is longer than 1000 bytes";
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.text[i] < ' ')
+            return text.text[i] == '\t' ? "there is a tab in the text"
+                                        : "there is a control character in the text";
+    return NULL;
+}
+
 static hd_status read_line(hd_strokes *to, hd_line line, const place *w, hd_err *err)
 {
     const char *tab = memchr(line.text, '\t', line.size);
     if (!tab) return bad(w, "there is no tab", err);
     hd_line text = {line.text, (size_t)(tab - line.text)};
-    if (text.size > HD_STROKES_LETTERS) return bad(w, "the text is longer than 1000 bytes", err);
-    for (size_t i = 0; i < text.size; i++) /* written again, some would begin a compressed file */
-        if ((unsigned char)text.text[i] < ' ') return bad(w, "there is a control character in the text", err);
+    const char *fault = hd_strokes_text_fault(text);
+    if (fault) return bad(w, fault, err);
     hd_status s = read_strokes(to, tab + 1, line.text + line.size, w, err);
     return s ? s : end_line(to, text, err);
 }
@@ -147,8 +157,7 @@ hd_status hd_strokes_read(hd_strokes *to, const char *path, hd_err *err)
     hd_lines *lines = NULL;
     hd_line line = {0};
     size_t before = to->count;
-    hd_status s =
-        hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true}, err);
+    hd_status s = hd_lines_open(&lines, path, &hd_lines_text, err);
     while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
         const place w = {path, hd_lines_count(lines)};
         s = read_line(to, line, &w, err);

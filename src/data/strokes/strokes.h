@@ -41,6 +41,9 @@ typedef struct hd_strokes {
    there; of a file NULL is fine. */
 hd_status hd_strokes_place(char to[HD_PATH], const char *path, const char *name, bool *there, hd_err *err);
 
+/* Why these bytes cannot be the text of a line, whose file would be read as another; NULL: they can. */
+const char *hd_strokes_text_fault(hd_line text);
+
 /* Adds the lines of a file. HD_EFORMAT names the file and the line. */
 hd_status hd_strokes_read(hd_strokes *to, const char *path, hd_err *err);
 /* Adds one. */

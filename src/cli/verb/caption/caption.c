@@ -153,8 +153,7 @@ static hd_status take_names(call *c, hd_err *err)
         snprintf(folder, sizeof folder, "%s", c->o->images);
     else if (slash)
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - c->o->names), c->o->names);
-    hd_status s = hd_lines_open(&lines, c->o->names,
-                                &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true}, err);
+    hd_status s = hd_lines_open(&lines, c->o->names, &hd_lines_text, err);
     while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
         if (!line.size) continue;
         if (!c->count) hd_arena_reset(&c->names);

@@ -43,8 +43,7 @@ static hd_status read_truth(labels *l, const char *path, hd_err *err)
 {
     hd_lines *lines = NULL;
     hd_line line;
-    hd_status s =
-        hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true}, err);
+    hd_status s = hd_lines_open(&lines, path, &hd_lines_text, err);
     while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text) {
         size_t number = hd_lines_count(lines);
         hd_line file = column(&line), label = column(&line);
@@ -108,8 +107,7 @@ static hd_status judge_file(labels *l, hd_score_call *j, hd_err *err)
     l->seen = hd_mem_array(l->files.count, sizeof *l->seen);
     hd_status s = l->seen ? hd_confusion_init(&l->confusion, l->labels.count + 1, err)
                           : hd_err_nomem(err, l->files.count);
-    if (!s)
-        s = hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true}, err);
+    if (!s) s = hd_lines_open(&lines, path, &hd_lines_text, err);
     while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text)
         s = judge_line(l, line, hd_lines_name(lines), hd_lines_count(lines), err);
     hd_lines_close(lines);

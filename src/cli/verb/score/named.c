@@ -63,8 +63,7 @@ static hd_status read_texts(texts *c, const char *path, hd_err *err)
 {
     hd_lines *lines = NULL;
     hd_line line;
-    hd_status s =
-        hd_lines_open(&lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true}, err);
+    hd_status s = hd_lines_open(&lines, path, &hd_lines_text, err);
     while (!s && !(s = hd_lines_next(lines, &line, err)) && line.text)
         if (line.size) s = add(c, line, hd_lines_name(lines), hd_lines_count(lines), err);
     if (!s && !c->count)

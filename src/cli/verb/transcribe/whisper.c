@@ -208,14 +208,6 @@ static void put_window(hd_text *to, const hd_transcript *t, size_t first)
     for (size_t i = first; i < t->count; i++) hd_text_put(to, t->segment[i].text);
 }
 
-/* The encoder's is by far the largest and has to be asked for. */
-static unsigned kinds_of(const call *c)
-{
-    int kind = c->command->usual->attending.kind;
-    unsigned usual = 1u << HD_ATTENTION_CROSS | 1u << HD_ATTENTION_DECODER;
-    return kind ? 1u << (kind - 1) | (c->looks->monotone ? 1u << HD_ATTENTION_CROSS : 0) : usual;
-}
-
 static hd_status look(void *context, const hd_whisper_job *job, const hd_whisper_window *w, hd_err *err)
 {
     call *c = context;
@@ -258,7 +250,7 @@ static hd_status look(void *context, const hd_whisper_job *job, const hd_whisper
                                                .score = w->heard->logprob,
                                                .aligned = aligned,
                                                .alignings = by->rules.aligned,
-                                               .kinds = kinds_of(c)},
+                                               .kinds = hd_attending_kinds(&c->command->usual->attending)},
                            &one->drawn, err);
     hd_ids_release(&said);
     hd_text_release(&text);

@@ -29,8 +29,7 @@ static hd_status add_caption(hd_set_builder *b, hd_line name, hd_line text, bool
 static hd_status read_lines(hd_set_builder *b, bool only, hd_vocab *names, hd_err *err)
 {
     hd_line line;
-    hd_status s = hd_lines_open(&b->lines, b->path,
-                                &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true}, err);
+    hd_status s = hd_lines_open(&b->lines, b->path, &hd_lines_text, err);
     while (!s && !(s = hd_lines_next(b->lines, &line, err)) && line.text) {
         if (!hd_set_trimmed(line).size) continue;
         const char *tab = memchr(line.text, '\t', line.size);
@@ -82,8 +81,7 @@ static hd_status read_names(hd_vocab *names, const char *path, hd_err *err)
 {
     hd_lines *l = NULL;
     hd_line line;
-    hd_status s =
-        hd_lines_open(&l, path, &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true}, err);
+    hd_status s = hd_lines_open(&l, path, &hd_lines_text, err);
     while (!s && !(s = hd_lines_next(l, &line, err)) && line.text) {
         line = hd_set_trimmed(line);
         if (line.size) s = hd_vocab_add(names, line.text, line.size, err);

@@ -80,8 +80,7 @@ hd_status hd_csv_open(hd_csv *out, const char *path, hd_err *err)
 {
     bool more = false;
     *out = (hd_csv){0};
-    hd_status s = hd_lines_open(&out->lines, path,
-                                &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true}, err);
+    hd_status s = hd_lines_open(&out->lines, path, &hd_lines_text, err);
     if (!s) s = hd_csv_next(out, &more, err);
     if (!s && !more) s = hd_err_set(err, HD_EFORMAT, "%s: the file is empty", path);
     if (s) hd_csv_close(out);

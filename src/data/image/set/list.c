@@ -35,9 +35,7 @@ hd_status hd_image_set_list(hd_image_set *out, hd_vocab *labels, const char *pat
                         .remedy = "names are relative to the folder of the list"};
     hd_line line;
     hd_status s = hd_set_begin(&b, out, images, err);
-    if (!s)
-        s = hd_lines_open(&b.lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true},
-                          err);
+    if (!s) s = hd_lines_open(&b.lines, path, &hd_lines_text, err);
     while (!s && !(s = hd_lines_next(b.lines, &line, err)) && line.text) {
         if (hd_set_trimmed(line).size) s = add_line(&b, line, err);
     }

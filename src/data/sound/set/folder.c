@@ -22,8 +22,7 @@ static hd_status read_text(hd_text *to, const char *path, hd_err *err)
 {
     hd_lines *l = NULL;
     hd_line line;
-    hd_status s =
-        hd_lines_open(&l, path, &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true}, err);
+    hd_status s = hd_lines_open(&l, path, &hd_lines_text, err);
     while (!s && !(s = hd_lines_next(l, &line, err)) && line.text) {
         line = hd_set_trimmed(line);
         if (line.size && to->size) hd_text_put(to, " ");

@@ -72,9 +72,7 @@ hd_status hd_sound_set_list(hd_sound_set *out, const char *path, bool skip, hd_e
     hd_sound_builder b = {.skip = skip, .path = path};
     hd_line line;
     hd_status s = hd_sound_set_begin(&b, out, NULL, err);
-    if (!s)
-        s = hd_lines_open(&b.lines, path, &(hd_lines_opt){.utf8 = true, .no_zero = true, .no_mark = true},
-                          err);
+    if (!s) s = hd_lines_open(&b.lines, path, &hd_lines_text, err);
     while (!s && !(s = hd_lines_next(b.lines, &line, err)) && line.text)
         if (hd_set_trimmed(line).size) s = add_line(&b, line, err);
     return hd_sound_set_end(&b, s, err);
