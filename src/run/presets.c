@@ -112,7 +112,7 @@ static const hd_setting handwriting[] = {
     {"model", "handwriting"}, {"layers", "3"}, {"width", "400"}, {"mixtures", "20"}, {"window-gaussians", "10"}, {"dropout", "0"},
     {"batch-size", "64"}, {"lr", "0.005"}, {"warmup", "200"}, {"schedule", "cosine"}, {"min-lr-ratio", "0.02"},
     {"weight-decay", "0.0001"}, {"beta2", "0.99"}, {"adam-eps", "1e-8"}, {"clip", "10"}, {"precision", "f32"},
-    {"epochs", "30"}, {0}};
+    {"epochs", "8"}, {0}};
 static const hd_setting stroke_reader[] = {
     {"layers", "2"}, {"width", "160"}, {"dropout", "0.1"}, {"batch-size", "16"}, {"lr", "0.005"}, {"warmup", "100"},
     {"schedule", "cosine"}, {"min-lr-ratio", "0.02"}, {"weight-decay", "0.0001"}, {"beta2", "0.99"},
