@@ -4,7 +4,10 @@
 #ifndef HD_MODEL_STACK_H
 #define HD_MODEL_STACK_H
 
+#include "nn/block/experts.h"
+#include "nn/block/latent.h"
 #include "nn/layer.h"
+#include "nn/block/rotary.h"
 
 /* What the tensors of a block are called behind the name of the stack and the number of the layer. */
 typedef struct hd_stack_names {
@@ -14,6 +17,9 @@ typedef struct hd_stack_names {
     const char *joint;                     /* query, key and value as one tensor, of cross-attention key and
                                               value; NULL: three */
     const char *norm[3];                   /* of self, cross, feed-forward */
+    const char *norm_out[3], *norm_in;     /* of their outputs, and of the feed-forward layer's input where
+                                              outputs have norms; NULL: these names have none */
+    const char *query_norm, *key_norm;     /* of attention; NULL: these names have none */
     const char *in, *back;                 /* of the feed-forward layer */
     const char *gated[2];                  /* of a gated one in place of `in`; NULL: there is none */
     const char *last;                      /* the norm behind all layers */
@@ -23,7 +29,7 @@ typedef struct hd_stack_names {
 } hd_stack_names;
 
 extern const hd_stack_names hd_stack_marian, hd_stack_bert, hd_stack_gpt2, hd_stack_t5_encoder,
-    hd_stack_t5_decoder, hd_stack_vit;
+    hd_stack_t5_decoder, hd_stack_vit, hd_stack_llama;
 
 /* Numbers that are added to scores by how far the key is from the query: one for each head and bucket of
    distances. All layers of a stack share them. */
@@ -31,6 +37,15 @@ typedef struct hd_relative {
     size_t buckets; /* 0: none */
     int reach;      /* the distance from which all share the last bucket */
 } hd_relative;
+
+/* X(NAME, name): what the norms of queries and keys go over */
+#define HD_QK_NORM_LIST(X) X(NONE, none) X(HEAD, head) X(WHOLE, whole)
+
+#define X(NAME, name) HD_QK_NORM_##NAME,
+typedef enum hd_qk_norm { HD_QK_NORM_LIST(X) HD_QK_NORMS } hd_qk_norm;
+#undef X
+
+extern const char *const hd_qk_norm_names[HD_QK_NORMS + 1]; /* ends with NULL */
 
 typedef struct hd_stack_opt {
     int layers, heads;
@@ -42,12 +57,26 @@ typedef struct hd_stack_opt {
     bool unbiased;        /* no bias anywhere */
     bool unbiased_qkv;    /* no bias of queries, keys and values */
     bool unbiased_keys;   /* ... of keys alone */
+    bool unbiased_out;    /* ... of what attention gives */
+    bool unbiased_inner;  /* ... of the feed-forward layer */
     bool rms;             /* norms by the root of the mean square, with a gain alone */
+    bool unit_gain;       /* files hold gains of norms minus 1 */
+    bool output_norms;    /* sublayers have a norm on their output, too. Pre-norm */
+    hd_qk_norm qk_norm;   /* RMS norms of queries and keys, before the rotation */
     bool unscaled_scores; /* not divided by sqrt(columns of a head) */
+    float query_scale;    /* of scores; 0: 1 / sqrt(columns of a head) */
+    float score_cap;      /* scores are cap * tanh(score / cap); 0: as they are */
     bool gated;           /* the feed-forward layer has a gate */
-    hd_relative relative; /* of self-attention */
-    int relative_span;    /* vectors of distances in self-attention, for each layer and head; farther ones
-                             share the last; 0: none. Causal */
+    hd_rotary rotary;     /* of self-attention */
+    double local_theta; /* of the rotation in layers with a window, which is not scaled then; 0: as others */
+    int window;         /* tokens that self-attention sees, its own included; 0: all. Causal */
+    int window_every;   /* every so many layers sees all; 0: none does */
+    int window_from;    /* layers before it see all */
+    hd_experts_opt experts; /* in place of the feed-forward layer */
+    hd_latent_opt latent;   /* in place of self-attention's keys and values */
+    hd_relative relative;   /* of self-attention */
+    int relative_span;      /* vectors of distances in self-attention, for each layer and head; farther ones
+                               share the last; 0: none. Causal */
     int local_block; /* self-attention by blocks: rows see their own and the one before; 0: all. Causal */
     bool causal;     /* a row sees itself and what came before in its item */
     bool cross;      /* blocks ask a memory, too */

@@ -10,21 +10,24 @@ enum { BAR = 64 }; /* tokens */
 
 static const hd_init NORMAL = {HD_INIT_NORMAL, 0.02f, 0};
 
+const hd_gpt_names hd_gpt_names_gpt2 = {"transformer.", "wte", "wpe", &hd_stack_gpt2},
+                   hd_gpt_names_llama = {"model.", "embed_tokens", NULL, &hd_stack_llama};
+
 #define X(NAME, name, text) #name,
 const char *const hd_gpt_position_names[HD_GPT_POSITIONS + 1] = {HD_GPT_POSITION_LIST(X) NULL};
 #undef X
 
 static hd_positions position_of(const hd_gpt_opt *o)
 {
-    if (o->no_positions) return HD_POSITIONS_NONE;
+    if (o->no_positions || o->stack.rotary.kind) return HD_POSITIONS_NONE;
     return o->position == HD_GPT_LEARNED ? HD_POSITIONS_LEARNED : HD_POSITIONS_SINUSOID;
 }
 
 hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, hd_err *err)
 {
     const hd_stack_opt *o = &opt->stack;
-    if (o->heads < 1 || o->layers < 1 || !o->width || o->width % (size_t)o->heads || !opt->vocab ||
-        !opt->positions)
+    if (o->heads < 1 || o->layers < 1 || !o->width || (!o->head_width && o->width % (size_t)o->heads) ||
+        !opt->vocab || !opt->positions)
         return hd_err_set(
             err, HD_EARG,
             "gpt: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions is not a valid model",
@@ -37,23 +40,25 @@ hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, 
     m->opt.frozen = (hd_frozen){0}; /* borrowed for this call */
     hd_stack_opt *k = &m->opt.stack;
     if (!k->inner) k->inner = 4 * k->width;
-    k->causal = true, k->init = NORMAL, k->name = "", k->names = &hd_stack_gpt2;
+    const hd_gpt_names *names = opt->names ? opt->names : &hd_gpt_names_gpt2;
+    k->causal = true, k->init = NORMAL, k->name = "", k->names = names->blocks;
     const int period = opt->position == HD_GPT_PERIODIC ? BAR : 0;
     /* beside sines, which are not small, token vectors begin as in "Attention Is All You Need" */
     const float root = sqrtf((float)k->width), scale = opt->position == HD_GPT_LEARNED ? 1 : root;
     const hd_init table = opt->position == HD_GPT_LEARNED ? NORMAL : (hd_init){HD_INIT_NORMAL, 1 / root, 0};
     hd_params_init(&m->params, backend);
-    m->params.prefix = "transformer.";
-    m->front = hd_tokens_make(&m->params, &(hd_tokens_opt){.vocab = opt->vocab,
-                                                           .width = k->width,
-                                                           .positions = opt->positions,
-                                                           .position = position_of(opt),
-                                                           .sinusoid = {.period = period},
-                                                           .dropout = opt->embedding_dropout,
-                                                           .scale = scale,
-                                                           .init = table,
-                                                           .table_name = "wte",
-                                                           .position_name = "wpe"});
+    m->params.prefix = names->prefix;
+    m->front = hd_tokens_make(
+        &m->params, &(hd_tokens_opt){.vocab = opt->vocab,
+                                     .width = k->width,
+                                     .positions = opt->positions,
+                                     .position = position_of(opt),
+                                     .sinusoid = {.period = period},
+                                     .dropout = opt->embedding_dropout,
+                                     .scale = opt->embedding_scale > 0 ? opt->embedding_scale : scale,
+                                     .init = table,
+                                     .table_name = names->table,
+                                     .position_name = names->position});
     m->head = opt->untied ? hd_param_add(&m->params, opt->vocab, opt->stack.width, NORMAL, "lm_head.weight")
                           : m->front.table;
     if (!opt->untied) hd_param_alias(&m->params, m->front.table, "lm_head.weight");

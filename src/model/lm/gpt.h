@@ -1,4 +1,5 @@
-/* GPT: the Transformer's decoder alone, as a language model. Tensors carry GPT-2's names. */
+/* GPT: the Transformer's decoder alone, as a language model. Tensors carry the names of GPT-2, or of Llama:
+   all that is called Llama, Mistral, Qwen or Gemma are options of the stack. */
 #ifndef HD_MODEL_LM_GPT_H
 #define HD_MODEL_LM_GPT_H
 
@@ -17,13 +18,24 @@ typedef enum hd_gpt_position { HD_GPT_POSITION_LIST(X) HD_GPT_POSITIONS } hd_gpt
 
 extern const char *const hd_gpt_position_names[HD_GPT_POSITIONS + 1]; /* ends with NULL */
 
+/* What a published model calls its tensors. */
+typedef struct hd_gpt_names {
+    const char *prefix, *table, *position;
+    const hd_stack_names *blocks;
+} hd_gpt_names;
+
+extern const hd_gpt_names hd_gpt_names_gpt2, hd_gpt_names_llama;
+
 typedef struct hd_gpt_opt {
-    hd_stack_opt stack; /* inner 0: 4 * width */
+    hd_stack_opt stack;        /* inner 0: 4 * width. With a rotation rows have no other positions */
+    const hd_gpt_names *names; /* NULL: GPT-2's */
     hd_gpt_position position;
     size_t vocab, positions;
     float embedding_dropout;
-    bool untied;       /* the output layer has a table of its own */
-    bool no_positions; /* tokens have no positions, of which there are as many as one likes then */
+    float embedding_scale; /* of token vectors; 0: by `position` */
+    float logit_cap;       /* logits are cap * tanh(logit / cap); 0: as they are */
+    bool untied;           /* the output layer has a table of its own */
+    bool no_positions;     /* tokens have no positions, of which there are as many as one likes then */
     hd_frozen frozen;
 } hd_gpt_opt;
 

@@ -1,0 +1,183 @@
+/* The parameters of Transformer blocks. */
+#include "model/stack.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+
+#define X(NAME, name) #name,
+const char *const hd_qk_norm_names[HD_QK_NORMS + 1] = {HD_QK_NORM_LIST(X) NULL};
+#undef X
+
+enum { MOST_ATTENTION = 1 << 20, MOST_BUCKETS = 1024, MOST_SPAN = 1 << 20 };
+
+static const hd_stack_names *names_of(const hd_stack_opt *o)
+{
+    return o->names ? o->names : &hd_stack_marian;
+}
+
+static hd_init init_of(const hd_stack_opt *o)
+{
+    return o->init.kind == HD_INIT_ZERO ? (hd_init){HD_INIT_XAVIER, 1, 0} : o->init;
+}
+
+/* A name inside the stack. */
+static const char *named(char to[160], const hd_stack_opt *o, const char *format, ...)
+{
+    va_list args;
+    int at = snprintf(to, 160, "%s%s", o->name, *o->name ? "." : "");
+    va_start(args, format);
+    if (at < 160) vsnprintf(to + at, 160 - (size_t)at, format, args);
+    va_end(args);
+    return to;
+}
+
+static hd_norm_layer norm_at(hd_params *p, const hd_stack_opt *o, const char *name)
+{
+    return hd_norm_make(p, o->width, o->eps, o->rms,
+                        o->plain ? HD_PLAIN
+                        : o->rms ? HD_GAIN_ONLY
+                                 : HD_AFFINE,
+                        name);
+}
+
+static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name, bool cross)
+{
+    const hd_stack_names *n = names_of(o);
+    hd_mha m = hd_mha_make(p, &(hd_mha_opt){.width = o->width,
+                                            .head_width = o->head_width,
+                                            .heads = o->heads,
+                                            .kv_heads = o->kv_heads,
+                                            .no_bias = o->plain || o->unbiased,
+                                            .no_qkv_bias = o->unbiased_qkv,
+                                            .no_key_bias = o->unbiased_keys,
+                                            .dropout = o->attention_dropout,
+                                            .init = init_of(o),
+                                            .name = name,
+                                            .query = n->query,
+                                            .key = n->key,
+                                            .value = n->value,
+                                            .out = n->out,
+                                            .joint = n->joint,
+                                            .cross = cross,
+                                            .transposed = n->transposed});
+    if (o->unscaled_scores) m.extra.scale = 1;
+    return m;
+}
+
+/* Vectors of distances (Music Transformer): for each head, the last is distance 0. */
+static void make_distances(hd_params *p, const hd_stack_opt *o, hd_mha *m, const char *name)
+{
+    hd_init init = {HD_INIT_NORMAL, (float)(1 / sqrt((double)m->head_width)), 0};
+    hd_param *rows = hd_param_add(p, (size_t)o->heads * (size_t)o->relative_span, m->head_width, init,
+                                  "%s.relative_keys.weight", name);
+    if (rows) m->extra.distance = &rows->t;
+}
+
+/* Block 0 owns the numbers, the others use them. */
+static void make_relative(hd_params *p, const hd_stack_opt *o, hd_block *b)
+{
+    const hd_stack_names *n = names_of(o);
+    hd_init init = {HD_INIT_NORMAL, (float)(1 / sqrt((double)o->width)), 0};
+    char name[160];
+    hd_param *table = hd_param_add(p, o->relative.buckets, (size_t)o->heads, init, "%s.weight",
+                                   named(name, o, "%s.0.%s.relative_attention_bias", n->layers, n->self));
+    for (int l = 0; table && l < o->layers; l++) {
+        hd_attend_opt *a = &b[l].self.extra;
+        a->table = &table->t, a->table_both_ways = !o->causal, a->table_reach = o->relative.reach;
+    }
+}
+
+static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int layer)
+{
+    const hd_stack_names *n = names_of(o);
+    hd_dense_opt dense = {.init = init_of(o), .no_bias = o->unbiased, .transposed = n->transposed};
+    char name[160];
+#define NAMED(last) named(name, o, "%s.%d.%s", n->layers, layer, last)
+#define NORM(i, when) \
+    if (n->norm_first == (when)) b->norm[i] = norm_at(p, o, NAMED(n->norm[i]))
+    b->has_cross = o->cross;
+    NORM(0, true);
+    b->self = attention_at(p, o, NAMED(n->self), false);
+    if (o->relative_span) make_distances(p, o, &b->self, NAMED(n->self));
+    b->self.extra.block = o->local_block;
+    NORM(0, false);
+    if (o->cross) {
+        NORM(1, true);
+        b->cross = attention_at(p, o, NAMED(n->cross), true);
+        NORM(1, false);
+    }
+    NORM(2, true);
+    b->ffn = (hd_ffn){.act = o->act, .dropout = o->inner_dropout};
+    b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED(o->gated ? n->gated[0] : n->in));
+    if (o->gated) b->ffn.gate = hd_dense_make(p, o->width, o->inner, &dense, NAMED(n->gated[1]));
+    b->ffn.out = hd_dense_make(p, o->inner, o->width, &dense, NAMED(n->back));
+    NORM(2, false);
+#undef NORM
+#undef NAMED
+}
+
+/* The one option that is not built yet, or NULL. */
+static const char *missing(const hd_stack_opt *o)
+{
+    return o->rotary.kind       ? "rotary positions"
+           : o->window          ? "windows"
+           : o->qk_norm         ? "norms of queries and keys"
+           : o->score_cap > 0   ? "a cap of scores"
+           : o->query_scale > 0 ? "another scale of scores"
+           : o->unit_gain       ? "gains that files hold minus 1"
+           : o->output_norms    ? "norms on outputs"
+           : o->latent.rank     ? "latent attention"
+           : o->experts.count   ? "experts"
+                                : NULL;
+}
+
+/* Buckets of a side begin with exact ones, half of them; the last has to lie beyond. */
+hd_status hd_stack_check(const hd_stack_opt *o, hd_err *err)
+{
+    const hd_relative *r = &o->relative;
+    if (missing(o)) return hd_err_set(err, HD_EARG, "blocks cannot have %s", missing(o));
+    if (o->heads < 1 || (!o->head_width && o->width % (size_t)o->heads))
+        return hd_err_set(err, HD_EARG, "a width of %zu cannot be split over %d heads", o->width, o->heads);
+    if (o->head_width > (size_t)MOST_ATTENTION / (size_t)o->heads)
+        return hd_err_set(err, HD_EARG, "%d heads of %zu columns are more than %d", o->heads, o->head_width,
+                          MOST_ATTENTION);
+    if (o->kv_heads < 0 || (o->kv_heads && o->heads % o->kv_heads))
+        return hd_err_set(err, HD_EARG, "%d heads cannot share %d heads of keys and values", o->heads,
+                          o->kv_heads);
+    if (r->buckets && (r->buckets < 4 || r->buckets > MOST_BUCKETS || r->reach <= (int)(r->buckets / 2)))
+        return hd_err_set(err, HD_EARG,
+                          "relative positions have 4 to %d buckets and reach farther than half of them: not "
+                          "%zu, which reach %d",
+                          MOST_BUCKETS, r->buckets, r->reach);
+    if (o->relative_span < 0 || o->relative_span > MOST_SPAN || o->local_block < 0)
+        return hd_err_set(err, HD_EARG,
+                          "relative attention has 0 to %d distances and blocks of 0 or more: not "
+                          "%d and %d",
+                          MOST_SPAN, o->relative_span, o->local_block);
+    return HD_OK;
+}
+
+hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd_err *err)
+{
+    char name[160];
+    if (opt->gated && !names_of(opt)->gated[0])
+        return hd_err_set(err, HD_EARG, "blocks of these names have no gate");
+    if (opt->cross && !names_of(opt)->cross)
+        return hd_err_set(err, HD_EARG, "blocks of these names have no cross-attention");
+    *out = (hd_stack){.opt = *opt, .block = hd_mem_array((size_t)opt->layers, sizeof *out->block)};
+    if (!out->block) return hd_err_nomem(err, (size_t)opt->layers * sizeof *out->block);
+    for (int l = 0; l < opt->layers; l++) make_block(p, opt, &out->block[l], l);
+    if (opt->relative.buckets) make_relative(p, opt, out->block);
+    if (opt->pre_norm) out->last = norm_at(p, opt, named(name, opt, "%s", names_of(opt)->last));
+    out->opt.name = NULL;
+    return HD_OK;
+}
+
+void hd_stack_release(hd_stack *s)
+{
+    hd_mem_free(s->block);
+    *s = (hd_stack){0};
+}
