@@ -127,7 +127,7 @@ static void one_model_does_what_the_prefix_asks(void **state)
              "--batch-size 16 --lr 0.01 --warmup 20 --steps 700 --train tasks --out both");
     must_run("for w in abc dab bdc; do echo \"copy: $w ->\"; echo \"reverse: $w ->\"; done > ask");
     assert_prints("$HEED generate both --device cpu ask --tokens 64 --stop '\\n' --samples 5 "
-                  "--temperature 0.7 --vote | cut -f1 | tr '\\n' ' '",
+                  "--temperature 0.7 --majority | cut -f1 | tr '\\n' ' '",
                   0, "abc cba dab bad bdc cdb ");
     assert_prints("$HEED generate both --device cpu ask --tokens 64 --stop '\\n' --greedy "
                   "--no-prompt | tr -d ' ' | tr -s '\\n' ' '",
@@ -155,7 +155,7 @@ static void repetition_can_be_discouraged(void **state)
     assert_fails("$HEED generate g --repetition-penalty 0", 2, "--repetition-penalty");
 }
 
-/* What --vote says is what the texts of --json say. */
+/* What --majority says is what the texts of --json say. */
 static void samples_vote(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void samples_vote(void **state)
     char command[256];
     snprintf(command, sizeof command, "%s--json", ask);
     char *all = strdup(must_run(command)), *line = all;
-    snprintf(command, sizeof command, "%s--vote --json", ask);
+    snprintf(command, sizeof command, "%s--majority --json", ask);
     char *votes = strdup(must_run(command)), *vote = votes;
     char expected[512] = "";
     for (int i = 0; i < 2; i++) {
@@ -198,11 +198,11 @@ static void samples_vote(void **state)
         vote = strchr(vote, '\n') + 1;
     }
     assert_int_equal(*vote, 0);
-    snprintf(command, sizeof command, "%s--vote", ask);
+    snprintf(command, sizeof command, "%s--majority", ask);
     assert_prints(command, 0, expected);
     free(all);
     free(votes);
-    assert_fails("$HEED generate m --vote --no-prompt", 2, "--vote|--no-prompt");
+    assert_fails("$HEED generate m --majority --no-prompt", 2, "--majority|--no-prompt");
 }
 
 static void what_was_attended_to_is_shown(void **state)
@@ -241,7 +241,7 @@ static void what_was_attended_to_is_shown(void **state)
                   "heed generate: attention: the text has 24 tokens, the model takes 8\n"
                   "ls: cannot access 'c.html': No such file or directory\n");
     assert_fails("$HEED generate m --attention c.html", 1, "kind ngram has no attention: use a gpt");
-    assert_fails("$HEED generate g --vote --view", 2, "--vote and --view");
+    assert_fails("$HEED generate g --majority --view", 2, "--majority and --view");
 }
 
 static void what_cannot_be_is_said_once(void **state)
@@ -253,7 +253,7 @@ static void what_cannot_be_is_said_once(void **state)
     assert_fails("$HEED generate m --greedy --temperature 1", 2, "--greedy and --temperature");
     assert_fails("$HEED generate m --stop ''", 2, "--stop is empty");
     assert_fails("$HEED generate m nowhere", 1, "nowhere");
-    assert_fails("$HEED generate m --prompts p", 2, "give files of prompts after MODEL");
+    assert_fails("$HEED generate m --prompts p --harmonise", 2, "--harmonise needs a model of music");
     assert_fails("$HEED generate m --prompt \"$(printf 'a\\377')\"", 1, "--prompt is not UTF-8");
     assert_fails("$HEED generate m --temperature -1", 2, "--temperature");
     assert_fails("$HEED generate m --tokens 10 > /dev/full", 1, "cannot write");

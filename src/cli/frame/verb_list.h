@@ -3,33 +3,33 @@
 #ifndef HD_CLI_FRAME_VERB_LIST_H
 #define HD_CLI_FRAME_VERB_LIST_H
 
-#define HD_VERB_LIST(X)                                                       \
-    X(explain, "show how a model computes its output, number by number")      \
-    X(train, "train a model of text, pictures, speech, handwriting or music") \
-    X(translate, "translate text")                                            \
-    X(rank, "sort translations or texts by their probability under a model")  \
-    X(embed, "turn lines into vectors")                                       \
-    X(generate, "generate text or music with a language model")               \
-    X(fill, "predict masked words with a masked language model")              \
-    X(perplexity, "measure how well a language model predicts a text")        \
-    X(compare, "measure several models on the same data")                     \
-    X(plot, "draw the loss curves of training runs")                          \
-    X(classify, "label every line or picture")                                \
-    X(tag, "label every token")                                               \
-    X(caption, "write captions for pictures")                                 \
-    X(transcribe, "write down what is said in sounds")                        \
-    X(detect, "find the objects in pictures")                                 \
-    X(write, "write text by hand: strokes of a pen, as a picture")            \
-    X(read, "read handwriting: strokes of a pen into text")                   \
-    X(tokenize, "turn text into tokens, or back")                             \
-    X(import, "make a model from a Hugging Face checkpoint")                  \
-    X(export, "write a model as a Hugging Face checkpoint")                   \
-    X(info, "show what a model folder contains, or the devices")              \
-    X(score, "score translations, captions, transcripts, boxes or labels")    \
-    X(bench, "time training and decoding on this machine")                    \
-    X(corpus, "write a small English-German corpus for training")             \
-    X(shapes, "draw pictures of shapes with classes, boxes and captions")     \
-    X(strokes, "make lines of handwriting from stroke fonts")                 \
+#define HD_VERB_LIST(X)                                                             \
+    X(explain, "show how a model computes its output, number by number")            \
+    X(train, "train a model of text, pictures, speech, handwriting or music")       \
+    X(translate, "translate text")                                                  \
+    X(rank, "sort translations or texts by their probability under a model")        \
+    X(embed, "turn lines into vectors")                                             \
+    X(generate, "generate text or music with a language model")                     \
+    X(fill, "predict masked words with a masked language model")                    \
+    X(perplexity, "measure how well a language model predicts a text")              \
+    X(compare, "measure several models on the same data")                           \
+    X(plot, "draw the loss curves of training runs")                                \
+    X(classify, "label every line or picture")                                      \
+    X(tag, "label every token")                                                     \
+    X(caption, "write captions for pictures")                                       \
+    X(transcribe, "write down what is said in sounds")                              \
+    X(detect, "find the objects in pictures")                                       \
+    X(write, "write text by hand: strokes of a pen, as a picture")                  \
+    X(read, "read handwriting: strokes of a pen into text")                         \
+    X(tokenize, "turn text into tokens, or back")                                   \
+    X(import, "make a model from a Hugging Face checkpoint")                        \
+    X(export, "write a model as a Hugging Face checkpoint")                         \
+    X(info, "show what a model folder contains, or the devices")                    \
+    X(score, "score translations, captions, transcripts, boxes, labels or answers") \
+    X(bench, "time training and decoding on this machine")                          \
+    X(corpus, "write a small English-German corpus for training")                   \
+    X(shapes, "draw pictures of shapes with classes, boxes and captions")           \
+    X(strokes, "make lines of handwriting from stroke fonts")                       \
     X(help, "show help for heed or a verb")
 
 #endif

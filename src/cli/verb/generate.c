@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cli/frame/verb.h"
+#include "cli/verb/majority.h"
 #include "cli/verb/music/music.h"
-#include "task/language/generate.h"
 
 struct generate {
     hd_usual usual;
@@ -11,8 +11,8 @@ struct generate {
     const char *prompt;
     bool greedy;
     hd_texts stop;
-    bool vote, no_prompt;
-    const char *out, *prompts;
+    bool majority, no_prompt;
+    const char *out, *prompts, *answer;
     bool harmonise;
     size_t context;
 };
@@ -24,6 +24,11 @@ static const hd_option options[] = {
     {"prompt", 'p', "TEXT", NULL,
      "what the text begins with; \\n, \\t and \\\\ stand for a line end, a tab and \\",
      HD_TEXT_INTO(struct generate, prompt)},
+    {"prompts", 0, "FILE", NULL,
+     "a file of prompts, one a line, up to a tab if it has one ('-': standard input); of music a MIDI file "
+     "that "
+     "a piece begins with",
+     HD_FILE_INTO(struct generate, prompts)},
     {"tokens", 'n', "N", "200",
      "tokens to generate, line ends included; of music as many as its model sees, if not given",
      HD_COUNT_INTO(struct generate, opt.tokens, 1, 100000000)},
@@ -34,15 +39,23 @@ static const hd_option options[] = {
     {"stop", 0, "TEXT", NULL, "end before this text, with the same escapes; may be repeated",
      .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, struct generate, stop)},
     {"samples", 0, "N", "1", "texts for each prompt", HD_COUNT_INTO(struct generate, opt.samples, 1, 100000)},
-    {"vote", 0, NULL, NULL,
-     "majority vote: for each prompt one line with the text that most of its samples agree on, spaces around "
-     "it ignored, a tab and their share; the more likely text breaks a tie",
-     HD_FLAG_INTO(struct generate, vote)},
+    {"majority", 0, NULL, NULL,
+     "majority vote: for each prompt one line with the answer that most of its samples agree on, a tab and "
+     "their share; the more likely answer breaks a tie, then the one given first",
+     HD_FLAG_INTO(struct generate, majority)},
+    {"vote", .hidden = true, HD_FLAG_INTO(struct generate, majority)}, /* its name before */
+    {"answer", 0, "REGEX", NULL,
+     "with --majority: where the answer stands in a text, as an extended regular expression: its first "
+     "group, "
+     "or all of it, in the last match; if not given, behind the last '=', or the whole text, without the "
+     "spaces around it",
+     HD_TEXT_INTO(struct generate, answer)},
     {"no-prompt", 0, NULL, NULL, "write the text without the prompt",
      HD_FLAG_INTO(struct generate, no_prompt)},
     {"json", 0, NULL, NULL,
-     "JSON Lines: prompt, sample, text, token_count, logprob, and whether --stop ended it; with --vote "
-     "prompt, answer, share, and all answers with their counts",
+     "JSON Lines: prompt, sample, text, token_count, logprob, and whether --stop ended it, as heed score "
+     "--pass "
+     "reads them; with --majority prompt, answer, share, and all answers with their counts",
      HD_FLAG_INTO(hd_usual, json)},
     {"temperature", 't', "X", "1", "below 1 favors likely tokens, above 1 unlikely ones; 0: --greedy",
      SAMPLING, HD_FLOAT_INTO(struct generate, opt.temperature, 0, 100)},
@@ -57,8 +70,6 @@ static const hd_option options[] = {
      HD_FLAG_INTO(struct generate, greedy)},
     {"seed", 0, "N", "1", "seed of the sampling", SAMPLING,
      HD_COUNT_INTO(struct generate, opt.seed, 0, 2147483647)},
-    {"prompts", 0, "FILE", NULL, "a MIDI file that a piece of music begins with", MUSIC,
-     HD_FILE_INTO(struct generate, prompts)},
     {"out", 'o', "FILE", NULL,
      "write music as a MIDI file; of several samples FILE.mid becomes FILE-1.mid, FILE-2.mid", MUSIC,
      HD_FILE_INTO(struct generate, out)},
@@ -76,8 +87,10 @@ static const hd_example examples[] = {
     {"heed generate model --prompt \"To be\" --tokens 200 --temperature 0.8 --seed 1", "200 more tokens"},
     {"heed generate model --prompt 'ROMEO:\\n' --stop '\\n\\n'", "up to the next empty line"},
     {"heed generate model prompts.txt --samples 3 --json", "three texts for each line of a file"},
-    {"heed generate model questions.txt --tokens 64 --stop '\\n' --samples 16 --vote",
+    {"heed generate model questions.txt --tokens 64 --stop '\\n' --samples 16 --majority",
      "the answer that most of 16 samples give to each line"},
+    {"heed generate model --prompts test.tsv --stop '\\n' --samples 16 --json > samples.jsonl",
+     "samples for heed score --pass 1,16 --majority --ref test.tsv"},
     {"heed generate gpt --prompt \"To be\" --tokens 20 --attention out.html",
      "what each token attends to, as a page for the browser"},
     {"heed generate chorales --out piece.mid --temperature 0.9", "a new piece of a model of music"},
@@ -94,11 +107,12 @@ typedef struct call {
     char *stop[HD_OPTION_MOST];
     hd_text prompt[MOST_PROMPTS]; /* those that wait, unescaped */
     size_t prompts;
-    hd_generated *made;    /* [MOST_PROMPTS * samples] */
-    hd_answer *answer;     /* [samples] */
+    hd_generated *made; /* [MOST_PROMPTS * samples] */
+    hd_majority majority;
     size_t written;        /* texts */
     hd_music music;        /* of the model; HD_MUSIC_NONE: it writes texts */
     hd_music_prompt given; /* of --prompts */
+    char *files[2];        /* the model, and a file of --prompts whose lines end with a tab */
 } call;
 
 /* A backslash before any other letter is itself. */
@@ -181,47 +195,12 @@ static hd_status put_made(call *c, size_t i, bool live, hd_err *err)
     return s ? s : put_end(c, prompt, g, err);
 }
 
-/* As escapes are read, so that an answer is a line. */
-static void put_escaped(hd_text *to, hd_line text)
-{
-    for (size_t i = 0; i < text.size; i++) {
-        const char c = text.text[i];
-        const char *as = c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\\' ? "\\\\" : NULL;
-        hd_text_add(to, as ? as : &c, as ? 2 : 1);
-    }
-}
-
-static void put_answers(hd_text *to, const hd_text *prompt, const hd_answer *a, size_t count, double share)
-{
-    hd_member_begin(to, NULL, '{');
-    hd_member_text(to, "prompt", prompt->data ? prompt->data : "");
-    hd_member_bytes(to, "answer", a->text.text, a->text.size);
-    hd_member_number(to, "share", share, 9);
-    hd_member_begin(to, "answers", '[');
-    for (size_t i = 0; i < count; i++) {
-        hd_member_begin(to, NULL, '{');
-        hd_member_bytes(to, "text", a[i].text.text, a[i].text.size);
-        hd_member_count(to, "count", a[i].count);
-        hd_member_number(to, "logprob", a[i].logp, 9);
-        hd_member_end(to, '}');
-    }
-    hd_text_put(to, "]}\n");
-}
-
 /* What the samples of a prompt agree on. */
 static hd_status put_vote(call *c, size_t which, hd_err *err)
 {
     hd_text out = {0};
-    size_t count = hd_vote(c->answer, c->made + which * c->opt.samples, c->opt.samples);
-    double share = (double)c->answer->count / (double)c->opt.samples;
-    if (c->o->usual.json) {
-        put_answers(&out, &c->prompt[which], c->answer, count, share);
-    } else {
-        put_escaped(&out, c->answer->text);
-        hd_text_put(&out, "\t");
-        hd_markup_number(&out, share, 4);
-        hd_text_put(&out, "\n");
-    }
+    hd_majority_put(&c->majority, &out, &c->prompt[which], c->made + which * c->opt.samples,
+                    c->o->usual.json);
     return hd_command_put_text(&c->command, &out, c->command.out.is_terminal, err);
 }
 
@@ -244,7 +223,7 @@ static hd_status go_on(call *c, hd_err *err)
 {
     hd_line lines[MOST_PROMPTS];
     size_t n = c->prompts * c->opt.samples;
-    bool live = n == 1 && !c->o->usual.json && !c->o->vote && !c->o->out;
+    bool live = n == 1 && !c->o->usual.json && !c->o->majority && !c->o->out;
     hd_status s = HD_OK;
     if (!n) return HD_OK;
     for (size_t i = 0; i < c->prompts; i++)
@@ -253,11 +232,11 @@ static hd_status go_on(call *c, hd_err *err)
     if (live) s = put_prompt(c, &c->prompt[0], err);
     if (!s)
         s = hd_generate(c->made, &c->command.machine.run, &c->command.model, lines, c->prompts, &c->opt, err);
-    for (size_t i = 0; !s && !c->o->vote && i < n; i++) {
+    for (size_t i = 0; !s && !c->o->majority && i < n; i++) {
         s = put_made(c, i, live, err);
         if (!s) s = attend(c, i, err);
     }
-    for (size_t i = 0; !s && c->o->vote && i < c->prompts; i++) s = put_vote(c, i, err);
+    for (size_t i = 0; !s && c->o->majority && i < c->prompts; i++) s = put_vote(c, i, err);
     for (size_t i = 0; i < n; i++) hd_generated_release(&c->made[i]);
     c->opt.key += (int32_t)c->prompts;
     c->prompts = 0;
@@ -268,6 +247,8 @@ static hd_status go_on(call *c, hd_err *err)
 static hd_status add_prompt(call *c, hd_line typed, hd_err *err)
 {
     hd_text *p = &c->prompt[c->prompts];
+    const char *tab = c->files[1] ? memchr(typed.text, '\t', typed.size) : NULL;
+    if (tab) typed.size = (size_t)(tab - typed.text);
     hd_text_release(p);
     unescape(p, typed.text, typed.size);
     hd_status s = hd_text_status(p, err);
@@ -281,7 +262,7 @@ static hd_status add_prompt(call *c, hd_line typed, hd_err *err)
 static hd_status refuse(call *c, const hd_input_line *line, hd_err *err)
 {
     hd_text out = {0};
-    if (!c->o->usual.json && !c->o->vote && c->written++) hd_text_put(&out, "\n");
+    if (!c->o->usual.json && !c->o->majority && c->written++) hd_text_put(&out, "\n");
     hd_input_stand_in(&c->command.in, &out, c->o->usual.json, line, line->why);
     c->opt.key++;
     return hd_command_put_text(&c->command, &out, true, err);
@@ -305,7 +286,11 @@ static hd_status open_music(call *c, hd_err *err)
     const struct generate *o = c->o;
     c->music = hd_music_of(m->model.tokenizer[0]);
     hd_status s = o->context ? hd_language_set_context(&m->model, o->context, err) : HD_OK;
-    if (!s) s = hd_music_allows(m, c->music, o->prompts, o->out, err);
+    if (!s) s = hd_music_allows(m, c->music, o->harmonise, o->out, err);
+    if (!s && !c->music && o->prompts) { /* a file of lines, as one behind the model */
+        c->files[0] = m->operands.word[0], c->files[1] = (char *)(uintptr_t)o->prompts;
+        m->operands = (hd_words){c->files, 2};
+    }
     if (s || !c->music) return s;
     c->opt.ends = true;
     if (!hd_command_given(m, "tokens")) c->opt.tokens = hd_model_folder_lm(&m->model)->opt.context;
@@ -324,8 +309,7 @@ static hd_status run(hd_command *m, hd_err *err)
     if (c->given.text.data) prompt = c->given.text.data;
     size_t texts = MOST_PROMPTS * c->opt.samples, most = MOST_TEXTS / c->opt.samples;
     c->made = hd_mem_array(texts, sizeof *c->made);
-    c->answer = hd_mem_array(c->opt.samples, sizeof *c->answer);
-    hd_status s = c->made && c->answer ? HD_OK : hd_err_nomem(err, texts * sizeof *c->made);
+    hd_status s = c->made ? HD_OK : hd_err_nomem(err, texts * sizeof *c->made);
     if (!s) s = hd_attending_open(m, &c->o->usual.attending, err);
     if (!s && m->operands.count == 1) {
         s = add_prompt(c, (hd_line){prompt, strlen(prompt)}, err);
@@ -348,17 +332,19 @@ static hd_status check(hd_command *m, hd_err *err)
         return hd_err_set(err, HD_EARG, "--harmonise needs --prompts: a MIDI file with the melody");
     if (o->harmonise && hd_command_given(m, "tokens"))
         return hd_err_set(err, HD_EARG, "--harmonise is as long as the melody: leave out --tokens");
-    if (o->out && o->vote) return hd_err_set(err, HD_EARG, "--vote and --out exclude each other");
-    if (o->vote && o->no_prompt)
-        return hd_err_set(err, HD_EARG, "--vote writes no prompt: leave out --no-prompt");
-    if (o->vote && hd_attending_wanted(&o->usual.attending))
-        return hd_err_set(err, HD_EARG, "--vote and --%s exclude each other",
+    if (o->out && o->majority) return hd_err_set(err, HD_EARG, "--majority and --out exclude each other");
+    if (o->majority && o->no_prompt)
+        return hd_err_set(err, HD_EARG, "--majority writes no prompt: leave out --no-prompt");
+    if (o->majority && hd_attending_wanted(&o->usual.attending))
+        return hd_err_set(err, HD_EARG, "--majority and --%s exclude each other",
                           o->usual.attending.file ? "attention" : "view");
+    if (o->answer && !o->majority) return hd_err_set(err, HD_EARG, "--answer needs --majority");
     if (o->greedy && hd_command_given(m, "temperature"))
         return hd_err_set(err, HD_EARG, "--greedy and --temperature exclude each other");
     c->opt = o->opt;
     if (o->greedy) c->opt.temperature = 0;
-    return read_stops(c, err);
+    hd_status s = read_stops(c, err);
+    return s || !o->majority ? s : hd_majority_init(&c->majority, o->answer, c->opt.samples, err);
 }
 
 static void release(hd_command *m)
@@ -367,7 +353,7 @@ static void release(hd_command *m)
     for (int i = 0; i < HD_OPTION_MOST; i++) hd_mem_free(c->stop[i]);
     for (int i = 0; i < MOST_PROMPTS; i++) hd_text_release(&c->prompt[i]);
     hd_mem_free(c->made);
-    hd_mem_free(c->answer);
+    hd_majority_release(&c->majority);
     hd_music_prompt_release(&c->given);
 }
 
@@ -376,8 +362,9 @@ const hd_usage hd_verb_generate = {
     .about =
         "Writes the prompt and how the language model in the folder MODEL continues it, token by token. "
         "The prompt is at the start of a line. The same seed gives the same text.\n"
-        "Without --prompt, each line of the files ('-': standard input) is a prompt, with the same "
-        "escapes; without files either, the text starts from nothing. Prompts and samples are "
+        "Without --prompt, each line of the files or of --prompts ('-': standard input) is a prompt, with "
+        "the "
+        "same escapes; without files either, the text starts from nothing. Prompts and samples are "
         "continued in parallel, which changes none of them. Several texts each end in a line end, with "
         "an empty line between two; --json separates them unambiguously. " HD_INPUT_ABOUT "\n"
         "A model of music (heed train --model music) writes words that stand for notes, or with --out a MIDI "

@@ -51,16 +51,4 @@ hd_status hd_generate(hd_generated *out, hd_run *r, const hd_model_folder *f, co
                       size_t prompts, const hd_generate_opt *opt, hd_err *err);
 void hd_generated_release(hd_generated *g); /* accepts {0} */
 
-/* -- answers -- */
-
-typedef struct hd_answer {
-    hd_line text; /* within that of the first sample that gave it */
-    size_t count;
-    double logp; /* of all samples that gave it, summed */
-} hd_answer;
-
-/* The different answers among n samples, which lend their texts: those given more often first, of equals the
-   one with the higher log-probability, then the one given first. out [n]; returns how many there are. */
-size_t hd_vote(hd_answer *out, const hd_generated *sample, size_t n);
-
 #endif

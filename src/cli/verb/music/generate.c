@@ -5,13 +5,11 @@
 #include "data/music/chorale.h"
 #include "data/music/performance.h"
 
-hd_status hd_music_allows(hd_command *c, hd_music kind, const char *prompts, const char *out, hd_err *err)
+hd_status hd_music_allows(hd_command *c, hd_music kind, bool harmonise, const char *out, hd_err *err)
 {
-    if (kind || (!prompts && !out)) return HD_OK;
+    if (kind || (!harmonise && !out)) return HD_OK;
     c->misused = true;
-    if (prompts)
-        return hd_err_set(err, HD_EARG,
-                          "--prompts needs a model of music: give files of prompts after MODEL");
+    if (harmonise) return hd_err_set(err, HD_EARG, "--harmonise needs a model of music");
     return hd_err_set(err, HD_EARG, "--out needs a model of music: texts go to standard output");
 }
 

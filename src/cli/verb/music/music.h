@@ -17,7 +17,7 @@ hd_status hd_music_prompt_read(hd_music_prompt *out, const hd_model_folder *f, c
 void hd_music_prompt_release(hd_music_prompt *p); /* accepts {0} */
 
 /* HD_EARG, and a wrong usage, where --prompts or --out is given (NULL: it is not) to a model of texts. */
-hd_status hd_music_allows(hd_command *c, hd_music kind, const char *prompts, const char *out, hd_err *err);
+hd_status hd_music_allows(hd_command *c, hd_music kind, bool harmonise, const char *out, hd_err *err);
 
 /* Writes a piece as a MIDI file and says so in the log. number: from 0; several: it becomes part of the name.
  */

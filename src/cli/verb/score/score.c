@@ -1,13 +1,7 @@
-/* heed score: how good translations, captions, transcripts, boxes or labels are. Of translations all files
-   are read side by side, line by line; nothing is kept of them but what the metrics count. */
+/* heed score: how good translations, captions, transcripts, boxes, labels or answers are. */
 #include "cli/verb/score/score.h"
 
 #include <string.h>
-
-#include "view/lengths.h"
-#include "view/plot.h"
-
-enum { PRETOKENIZED = 100 }; /* so many lines that end in " ." look it */
 
 #define METRIC_HELP(name, key, help) "; " key ": " help
 #define TOKENIZER_HELP(name, help)   "; " #name ": " help
@@ -30,7 +24,8 @@ static const hd_option options[] = {
     {"task", 0, "TASK", "translate", "what FILE and --ref are" HD_SCORE_LIST(TASK_HELP),
      HD_CHOICE_INTO(hd_score_options, task, tasks)},
     {"ref", 'r', "FILE", NULL,
-     "reference translations, captions, transcripts, boxes or labels; repeat it for several references of "
+     "reference translations, captions, transcripts, boxes, labels or answers; repeat it for several "
+     "references of "
      "every line",
      HD_FILES_INTO(hd_score_options, ref)},
     {"hyp", .gone = "give the translations as FILE"},
@@ -58,6 +53,18 @@ static const hd_option options[] = {
     {"split", 0, "NAME", NULL, "of boxes in a CSV file with a column split: only rows where it is NAME",
      HD_TEXT_INTO(hd_score_options, split)},
     {"json", 0, NULL, NULL, "write JSON, with every digit", HD_FLAG_INTO(hd_score_options, json)},
+    {"pass", 0, "LIST", NULL,
+     "of samples: pass@k, the probability that one of k samples is right, for each k of a list, as in 1,8; "
+     "implies --task answers",
+     HD_TEXT_INTO(hd_score_options, pass)},
+    {"majority", 0, NULL, NULL,
+     "of samples: whether the answer that most of them give is right (cons@n); the more likely answer breaks "
+     "a "
+     "tie, then the one given first; implies --task answers",
+     HD_FLAG_INTO(hd_score_options, majority)},
+    {"answer", 0, "REGEX", NULL,
+     "of samples: where the answer stands in a text, as heed generate --answer has it",
+     HD_TEXT_INTO(hd_score_options, answer)},
 
     {"by-length", 0, NULL, NULL,
      "a table with a line for each range of source lengths and a column for each system; of BLEU, unless "
@@ -84,6 +91,8 @@ static const hd_example examples[] = {
      "average precision of boxes"},
     {"heed score --task classify --ref labels.tsv found.tsv --plot confusion.svg",
      "accuracy, and which labels are taken for which"},
+    {"heed score --pass 1,8 --majority --ref answers.txt < samples.jsonl",
+     "how many problems samples of a language model solve"},
     {NULL, NULL},
 };
 
@@ -124,7 +133,9 @@ static hd_status name_files(hd_score_call *j, hd_err *err)
     j->files = j->systems + j->refs;
     if (o->source) j->path[j->files++] = o->source;
     for (size_t i = 0; i < j->files; i++) standard += !strcmp(j->path[i], "-");
-    if (!j->refs) return hd_err_set(err, HD_EARG, "--ref is required: the reference translations");
+    if (!j->refs)
+        return hd_err_set(err, HD_EARG, "--ref is required: the %s",
+                          o->task == HD_SCORE_answers ? "right answers" : "reference translations");
     if (!j->metrics && j->systems > 1)
         return hd_err_set(err, HD_EARG, "--task %s scores one file", tasks[o->task]);
     if (standard > 1) return hd_err_set(err, HD_EARG, "standard input can be read only once");
@@ -175,8 +186,6 @@ static hd_status check_lengths(hd_score_call *j, hd_err *err)
     return HD_OK;
 }
 
-/* ---- reading ---- */
-
 hd_status hd_score_begin(hd_score_call *j, hd_err *err)
 {
     const hd_metric_opt opt = {.refs = (int)j->refs,
@@ -189,73 +198,6 @@ hd_status hd_score_begin(hd_score_call *j, hd_err *err)
     for (size_t i = 0; i < j->systems; i++)
         for (int k = 0; !s && k < HD_METRICS; k++)
             if (j->wanted[k]) s = hd_metric_new(next++, (hd_metric_kind)k, &opt, err);
-    return s;
-}
-
-static hd_status open_all(hd_score_call *j, hd_err *err)
-{
-    hd_status s = HD_OK;
-    if (j->o->plot) s = hd_plot_check(j->o->plot, err);
-    for (size_t i = 0; !s && i < j->files; i++) {
-        hd_input_await(&j->command, j->path[i], "translations, one line for each reference");
-        s = hd_lines_open(&j->file[i], j->path[i], &(hd_lines_opt){.utf8 = true}, err);
-    }
-    for (size_t i = 0; !s && i < j->systems; i++) j->name[i] = hd_lines_name(j->file[i]);
-    return s ? s : hd_score_begin(j, err);
-}
-
-/* Counts what is left of every file, to say how they differ. */
-static hd_status differ(hd_score_call *j, hd_err *err)
-{
-    hd_status s = HD_OK;
-    size_t other = 0;
-    for (size_t i = 0; !s && i < j->files; i++)
-        while (!s && j->line[i].text) s = hd_lines_next(j->file[i], &j->line[i], err);
-    if (s) return s;
-    size_t count = hd_lines_count(j->file[0]);
-    while (other + 1 < j->files && hd_lines_count(j->file[other]) == count) other++;
-    return hd_err_set(err, HD_EFORMAT, "%s has %zu lines, %s has %zu", hd_lines_name(j->file[0]), count,
-                      hd_lines_name(j->file[other]), hd_lines_count(j->file[other]));
-}
-
-static bool looks_tokenized(hd_line l)
-{
-    while (l.size && strchr(" \t\r", l.text[l.size - 1])) l.size--;
-    return l.size >= 2 && l.text[l.size - 1] == '.' && l.text[l.size - 2] == ' ';
-}
-
-static hd_status score_line(hd_score_call *j, hd_err *err)
-{
-    hd_status s = HD_OK;
-    for (size_t i = 0; i < j->systems; i++) {
-        j->pretokenized += looks_tokenized(j->line[i]);
-        for (size_t m = 0; !s && m < j->metrics; m++)
-            s = hd_metric_add(j->metric[i * j->metrics + m], j->line[i], j->line + j->systems, err);
-    }
-    if (!s && j->o->by_length) s = hd_lengths_add(&j->lengths, j->line[j->files - 1], err);
-    if (s || !j->o->sentence) return s;
-    hd_text page = {0};
-    if (j->o->json)
-        hd_score_report_segment_json(&page, j->metric, j->metrics);
-    else
-        hd_score_report_segment(&page, j->metric, j->metrics, j->o->digits);
-    return hd_command_put_text(&j->command, &page, false, err);
-}
-
-static hd_status read_all(hd_score_call *j, hd_err *err)
-{
-    size_t ended = 0;
-    hd_status s = HD_OK;
-    while (!s && !ended) {
-        for (size_t i = 0; !s && i < j->files; i++) {
-            s = hd_lines_next(j->file[i], &j->line[i], err);
-            ended += !s && !j->line[i].text;
-        }
-        if (!s && !ended) s = score_line(j, err);
-    }
-    if (!s && ended < j->files) return differ(j, err);
-    if (!s && !hd_lines_count(j->file[0]))
-        return hd_err_set(err, HD_EFORMAT, "%s has no lines", hd_lines_name(j->file[0]));
     return s;
 }
 
@@ -280,7 +222,7 @@ static hd_status resample(hd_score_call *j, hd_metric_trials trials, hd_err *err
     return s;
 }
 
-static hd_status settle(hd_score_call *j, hd_err *err)
+hd_status hd_score_settle(hd_score_call *j, hd_err *err)
 {
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < j->systems * j->metrics; i++) s = hd_metric_settle(j->metric[i], err);
@@ -291,7 +233,7 @@ hd_status hd_score_show(hd_score_call *j, hd_err *err)
 {
     const hd_metric_trials trials = {j->o->bootstrap, j->o->seed};
     const hd_score_report report = {j->name, j->systems, j->metrics, j->cell, trials};
-    hd_status s = settle(j, err);
+    hd_status s = hd_score_settle(j, err);
     for (size_t i = 0; !s && i < j->systems * j->metrics; i++) {
         j->cell[i].metric = j->metric[i];
         s = hd_metric_finish(j->metric[i], &j->cell[i].score, err);
@@ -306,44 +248,13 @@ hd_status hd_score_show(hd_score_call *j, hd_err *err)
     return hd_command_put_page(&j->command, &page, s, err);
 }
 
-static hd_status show_lengths(hd_score_call *j, hd_err *err)
-{
-    const hd_score_options *o = j->o;
-    hd_lengths_view v = {&j->lengths, j->name, j->systems, j->metrics, j->metric, NULL};
-    hd_text page = {0};
-    hd_status s = settle(j, err);
-    if (!s) s = hd_lengths_divide(&j->lengths, err);
-    if (!s && j->lengths.outside)
-        hd_log_say(&j->command.log, HD_WARN, "%zu of %zu sentences are outside all --buckets",
-                   j->lengths.outside, j->lengths.count);
-    if (!s) s = hd_lengths_view_open(&v, err);
-    if (!s && o->json) hd_lengths_json(&page, &v);
-    if (!s && !o->json) hd_lengths_text(&page, &v, o->digits);
-    s = hd_command_put_page(&j->command, &page, s, err);
-    if (!s && o->plot) s = hd_lengths_save(o->plot, &v, err);
-    hd_lengths_view_release(&v);
-    return s;
-}
-
-static hd_status score_translations(hd_score_call *j, hd_err *err)
-{
-    hd_status s = open_all(j, err);
-    if (!s) s = read_all(j, err);
-    if (!s && j->wanted[HD_METRIC_bleu] && j->pretokenized >= PRETOKENIZED)
-        hd_log_say(&j->command.log, HD_WARN,
-                   "%zu lines end in ' .', as tokenized text does: BLEU needs text that is not tokenized",
-                   j->pretokenized);
-    if (s || j->o->sentence) return s;
-    return j->o->by_length ? show_lengths(j, err) : hd_score_show(j, err);
-}
-
 static hd_status run(hd_command *c, hd_err *err)
 {
     hd_score_call *j = (hd_score_call *)c;
     static hd_status (*const score[])(hd_score_call *, hd_err *) = {
-        [HD_SCORE_translate] = score_translations, [HD_SCORE_caption] = hd_score_named,
-        [HD_SCORE_transcribe] = hd_score_named,    [HD_SCORE_detect] = hd_score_detections,
-        [HD_SCORE_classify] = hd_score_labels,
+        [HD_SCORE_translate] = hd_score_translations, [HD_SCORE_caption] = hd_score_named,
+        [HD_SCORE_transcribe] = hd_score_named,       [HD_SCORE_detect] = hd_score_detections,
+        [HD_SCORE_classify] = hd_score_labels,        [HD_SCORE_answers] = hd_score_answers,
     };
     return score[j->o->task](j, err);
 }
@@ -362,7 +273,9 @@ static void release(hd_command *c)
 static hd_status check(hd_command *c, hd_err *err)
 {
     hd_score_call *j = (hd_score_call *)c;
-    j->o = c->options;
+    j->own = *(const hd_score_options *)c->options;
+    if ((j->own.pass || j->own.majority) && !hd_command_given(c, "task")) j->own.task = HD_SCORE_answers;
+    j->o = &j->own;
     const bool given = hd_command_given(c, "metric"), texts = j->o->task <= HD_SCORE_transcribe;
     const char *const of_task[] = {j->o->by_length ? "bleu" : j->o->metric, CAPTIONS, TRANSCRIPTS};
     hd_status s = texts ? want_all(j, given ? j->o->metric : of_task[j->o->task], err) : HD_OK;
@@ -379,7 +292,9 @@ const hd_usage hd_verb_score = {
         "and signatures are those of sacreBLEU 2.6.0. Each FILE is the output of a system, without any "
         "standard input; several are compared with the first. --task tells of what else the files are: "
         "captions of pictures get BLEU-1 to 4, ROUGE-L and CIDEr-D, transcripts word and character error "
-        "rate, boxes average precision as COCO computes it, labels accuracy and a confusion matrix.\n"
+        "rate, boxes average precision as COCO computes it, labels accuracy and a confusion matrix, samples "
+        "of "
+        "a language model pass@k and the majority vote.\n"
         "Files are UTF-8, one segment a line, plain or compressed (gzip, xz, zstd); '-' is standard "
         "input. The text must not be tokenized.",
     .options = options,

@@ -20,7 +20,11 @@
       "annotations",                                                                                     \
       "ref images split digits json")                                                                    \
     X(classify, "labels, as heed classify writes them for files, and FILE<tab>LABEL of --ref",           \
-      "ref json plot")
+      "ref json plot")                                                                                   \
+    X(answers,                                                                                           \
+      "samples of a language model as JSON Lines, as heed generate --json writes them, and the right "   \
+      "answer of each prompt, a line each, or PROMPT<tab>ANSWER",                                        \
+      "ref pass majority answer json")
 
 #define X(name, what, options) HD_SCORE_##name,
 typedef enum hd_score_task { HD_SCORE_LIST(X) HD_SCORE_TASKS } hd_score_task;
@@ -32,13 +36,15 @@ typedef struct hd_score_options {
     int task, tokenize, bootstrap, seed, digits;
     const char *metric;
     bool by_length, shuffle;
-    const char *source, *buckets, *plot, *split, *images;
+    const char *source, *buckets, *plot, *split, *images, *pass, *answer;
+    bool majority;
 } hd_score_options;
 
 enum { HD_SCORE_FILES = 2 * HD_OPTION_MOST + 1 };
 
 typedef struct hd_score_call {
     hd_command command;
+    hd_score_options own; /* with the task that options tell of */
     const hd_score_options *o;
     bool wanted[HD_METRICS];
     size_t metrics, systems, refs, files;
@@ -55,12 +61,16 @@ typedef struct hd_score_call {
 
 /* Makes the metrics that are wanted. */
 hd_status hd_score_begin(hd_score_call *j, hd_err *err);
+/* Once all is read. */
+hd_status hd_score_settle(hd_score_call *j, hd_err *err);
 /* Writes their scores. */
 hd_status hd_score_show(hd_score_call *j, hd_err *err);
 
 /* The tasks, once all is checked. */
+hd_status hd_score_translations(hd_score_call *j, hd_err *err);
 hd_status hd_score_named(hd_score_call *j, hd_err *err); /* captions and transcripts */
 hd_status hd_score_detections(hd_score_call *j, hd_err *err);
 hd_status hd_score_labels(hd_score_call *j, hd_err *err);
+hd_status hd_score_answers(hd_score_call *j, hd_err *err);
 
 #endif
