@@ -30,6 +30,7 @@
     X(corpus, "write a small English-German corpus for training")                   \
     X(shapes, "draw pictures of shapes with classes, boxes and captions")           \
     X(strokes, "make lines of handwriting from stroke fonts")                       \
+    X(sums, "write sums for language models to learn, with answers for rewards")    \
     X(help, "show help for heed or a verb")
 
 #endif
