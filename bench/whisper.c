@@ -10,7 +10,7 @@
 #include "base/file/folder.h"
 #include "base/text.h"
 #include "model/encdec/encdec.h"
-#include "text/published/byte_level.h"
+#include "text/published/bpe/byte_level.h"
 #include "train/published.h"
 
 enum {

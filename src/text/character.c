@@ -49,6 +49,16 @@ bool hd_is_accent(int32_t point)
     return point >= 0x80 && utf8proc_category(point) == UTF8PROC_CATEGORY_MN;
 }
 
+bool hd_is_mark(int32_t point)
+{
+    return point >= 0x80 && is_between(point, UTF8PROC_CATEGORY_MN, UTF8PROC_CATEGORY_ME);
+}
+
+bool hd_is_symbol(int32_t point)
+{
+    return is_between(point, UTF8PROC_CATEGORY_SM, UTF8PROC_CATEGORY_SO);
+}
+
 bool hd_is_upper(int32_t point)
 {
     if (point < 0x80) return point >= 'A' && point <= 'Z';

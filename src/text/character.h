@@ -18,6 +18,8 @@ bool hd_is_letter(int32_t point);
 bool hd_is_number(int32_t point);
 bool hd_is_punctuation(int32_t point); /* and ASCII symbols */
 bool hd_is_accent(int32_t point);
+bool hd_is_mark(int32_t point);   /* M: accents, vowel signs, enclosing marks */
+bool hd_is_symbol(int32_t point); /* S */
 bool hd_is_upper(int32_t point); /* Lu and Lt */
 bool hd_is_lower(int32_t point); /* Ll */
 bool hd_is_control(int32_t point);

@@ -60,6 +60,7 @@ static hd_tokenizer *new_of(hd_tokenizer_kind kind, hd_err *err)
     *t = (hd_tokenizer){.kind = kind,
                         .type = kinds[kind].type,
                         .special = {HD_PAD_ID, HD_UNK_ID, HD_START_ID, HD_END_ID, .mask = -1},
+                        .lead = HD_LEAD_END,
                         .tally = tally};
     return t;
 }
@@ -165,6 +166,7 @@ bool hd_tokenizer_keeps_lines(const hd_tokenizer *t)
 size_t hd_tokenizer_unwritten(const hd_tokenizer *t, int32_t out[3])
 {
     const hd_special *s = &t->special;
+    if (t->type->writes_all) return 0;
     const int32_t all[] = {s->pad, hd_tokenizer_learns(t->kind) ? s->unk : -1, s->start};
     size_t count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -211,11 +213,15 @@ static bool put_id(void *context, hd_piece piece)
     return true;
 }
 
+static hd_status refuse_length(size_t size, hd_err *err)
+{
+    return hd_err_set(err, HD_ELIMIT, "a text of %zu bytes is too long for a tokenizer: split it into lines",
+                      size);
+}
+
 static hd_status encode(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err)
 {
-    if (size > TEXT_LONGEST)
-        return hd_err_set(err, HD_ELIMIT,
-                          "a text of %zu bytes is too long for a tokenizer: split it into lines", size);
+    if (size > TEXT_LONGEST) return refuse_length(size, err);
     return size ? t->type->encode(t, text, size, to, err) : HD_OK;
 }
 
@@ -268,6 +274,19 @@ hd_status hd_tokenizer_encode_ids(const hd_tokenizer *t, const char *text, size_
     hd_status s = encode(t, text, size, (hd_piece_sink){put_id, out}, err);
     if (!s && t->special.unk >= 0) s = count_ids(t, text, size, out->at + from, out->count - from, err);
     return s;
+}
+
+hd_status hd_tokenizer_encode_typed(const hd_tokenizer *t, const char *text, size_t size,
+                                    const hd_byte_span *typed, size_t spans, hd_ids *out, hd_err *err)
+{
+    if (!t->type->encode_typed || !spans || !size) return hd_tokenizer_encode_ids(t, text, size, out, err);
+    if (size > TEXT_LONGEST) return refuse_length(size, err);
+    return t->type->encode_typed(t, text, size, typed, spans, (hd_piece_sink){put_id, out}, err);
+}
+
+int32_t hd_tokenizer_lead(const hd_tokenizer *t)
+{
+    return t->lead == HD_LEAD_END ? t->special.end : t->lead;
 }
 
 hd_unknown hd_tokenizer_unknown(const hd_tokenizer *t)

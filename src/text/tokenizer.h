@@ -140,6 +140,19 @@ hd_status hd_tokenizer_encode(const hd_tokenizer *t, const char *text, size_t si
 hd_status hd_tokenizer_encode_ids(const hd_tokenizer *t, const char *text, size_t size, hd_ids *out,
                                   hd_err *err);
 
+/* Bytes begin to end-1 of a text. */
+typedef struct hd_byte_span {
+    size_t begin, end;
+} hd_byte_span;
+
+/* The same for a text of which a user typed some spans, in order: there special tokens and other tags that
+   are tokens are read as the characters they are written with. */
+hd_status hd_tokenizer_encode_typed(const hd_tokenizer *t, const char *text, size_t size,
+                                    const hd_byte_span *typed, size_t spans, hd_ids *out, hd_err *err);
+
+/* The token that a model expects in front of a text that it continues; -1: none. */
+int32_t hd_tokenizer_lead(const hd_tokenizer *t);
+
 /* The same for a text that was encoded before, or partly: its unknown words are not counted again. */
 hd_status hd_tokenizer_encode_again(const hd_tokenizer *t, const char *text, size_t size, hd_pieces *out,
                                     hd_err *err);
@@ -170,7 +183,7 @@ typedef struct hd_piece_sink {
 } hd_piece_sink;
 
 /* The special tokens around one text or two. */
-enum { HD_FRAME_FIRST = -1, HD_FRAME_SECOND = -2, HD_FRAME_MOST = 16 };
+enum { HD_FRAME_FIRST = -1, HD_FRAME_SECOND = -2, HD_FRAME_MOST = 16, HD_LEAD_END = -2 };
 
 typedef struct hd_text_frame {
     struct {
@@ -185,12 +198,16 @@ bool hd_frame_add(hd_text_frame *f, int32_t id, int type); /* false: it is full 
 typedef struct hd_tokenizer_type {
     const char *file[HD_PLACES];
     bool keeps_lines;
+    bool writes_all; /* models of it may write every token */
     /* NULL: it is not learned */
     hd_status (*train)(hd_tokenizer *t, hd_feed lines, const hd_tokenizer_opt *opt, hd_err *err);
     hd_status (*open)(hd_tokenizer *t, const char *path, hd_err *err);
     hd_status (*save)(const hd_tokenizer *t, const char *path, hd_err *err);
     void (*release)(hd_tokenizer *t); /* half-built ones too */
     hd_status (*encode)(const hd_tokenizer *t, const char *text, size_t size, hd_piece_sink to, hd_err *err);
+    /* hd_tokenizer_encode_typed; NULL: no token is found in texts by its name */
+    hd_status (*encode_typed)(const hd_tokenizer *t, const char *text, size_t size, const hd_byte_span *typed,
+                              size_t spans, hd_piece_sink to, hd_err *err);
     hd_status (*decode)(const hd_tokenizer *t, const int32_t *ids, size_t count, hd_text *out, hd_err *err);
     /* Sets "normalizer", "pre_tokenizer", "decoder" and "model" of a tokenizer.json that cuts texts as it
        does; failed allocations are reported by hd_json_missed. continues: decoded texts follow others and
@@ -209,6 +226,7 @@ struct hd_tokenizer {
     hd_special special;
     hd_text_frame
         frame[2]; /* for one text, for a pair; if the type leaves both empty an end follows each text */
+    int32_t lead; /* hd_tokenizer_lead; the type may change it, HD_LEAD_END: the end */
     void *state;  /* the type's own */
     const struct hd_vocab *vocab; /* its pieces, if they are in one; part of the state */
     char from[HD_PATH]; /* the file it was opened from; a type sets another file if that has the pieces */

@@ -10,7 +10,7 @@
 
 #include "base/file/folder.h"
 #include "base/mem.h"
-#include "text/published/byte_level.h"
+#include "text/published/bpe/byte_level.h"
 
 #define MUST(condition) \
     if (!(condition)) abort() /* not a trap, which libFuzzer does not see on every machine */

@@ -5,7 +5,7 @@
 #define WHISPER_TOKENS_H
 
 #include "base/text.h"
-#include "text/published/byte_level.h"
+#include "text/published/bpe/byte_level.h"
 #include "text/tokenizer.h"
 
 enum { WT_BASE = 262, WT_TIMES = 51, WT_SPECIAL = 12 };

@@ -1,7 +1,7 @@
 /* Files of published tokenizers that are refused: with their name, the reason, and for lists the line. */
 #include "data/fixture.h"
 #include "text/published/bert_text.h"
-#include "text/published/byte_level.h"
+#include "text/published/bpe/byte_level.h"
 #include "text/character.h"
 
 /* {"each byte": 0..255, then what is given} */
@@ -53,7 +53,7 @@ static void parts_that_are_not_known_are_named(void **state)
         {", \"post_processor\": {\"type\": \"BertProcessing\", \"cls\": [\"a\", 999], \"sep\": [\"a\", 1]}",
          "\"merges\": []", "an id is not in the vocabulary"},
         {"", "\"merges\": [], \"dropout\": 0.1", "\"dropout\" of the model BPE is not known"},
-        {"", "\"merges\": [], \"ignore_merges\": true", "\"ignore_merges\" of the model BPE is not known"},
+        {"", "\"merges\": [], \"ignore_merges\": 1", "\"ignore_merges\" is not true or false"},
         {"", "\"merges\": {}", "no list of merges"},
         {"", "\"merges\": [\"a\"]", "tokenizer.json:1: not a merge"},
         {"", "\"merges\": [[\"a\", \"b\"], [\"a\"]]", "merge 2 is not two pieces"},
@@ -70,9 +70,12 @@ static void parts_that_are_not_known_are_named(void **state)
     put_text("tokenizer.json", odd);
     refused(HD_TOKENIZER_bpe, "tokenizer.json", HD_EFORMAT, "\"added_tokens\" is not a list of tokens");
     free(odd);
-    put_text("tokenizer.json", "{\"pre_tokenizer\": {\"type\": \"Split\"}, \"model\": {\"type\": \"BPE\"}}");
-    refused(HD_TOKENIZER_bpe, "tokenizer.json", HD_EFORMAT,
-            "pre_tokenizer \"Split\" of tokenizer.json is not");
+    put_text("tokenizer.json", "{\"pre_tokenizer\": {\"type\": \"Odd\"}, \"model\": {\"type\": \"BPE\"}}");
+    refused(HD_TOKENIZER_bpe, "tokenizer.json", HD_EFORMAT, "pre_tokenizer \"Odd\" of tokenizer.json is not");
+    put_text("tokenizer.json",
+             "{\"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"[a-z]+\"}},"
+             " \"model\": {\"type\": \"BPE\"}}");
+    refused(HD_TOKENIZER_bpe, "tokenizer.json", HD_EFORMAT, "the split pattern \"[a-z]+\" is not known");
     refused(HD_TOKENIZER_wordpiece, "tokenizer.json", HD_EFORMAT, "model \"BPE\" of tokenizer.json is not");
     hd_tokenizer *t = NULL;
     hd_err err = {0};
@@ -108,7 +111,7 @@ static void vocabularies_must_be_dense_and_whole(void **state)
     }
     put_text("vocab.json", "{\"<|endoftext|>\": 0}");
     refused(HD_TOKENIZER_bpe, "vocab.json", HD_EFORMAT,
-            "no piece for the byte 0x00: not a vocabulary of byte-level BPE");
+            "no piece for the byte 0x20: not a vocabulary of byte-level BPE");
     put_text("vocab.json", "[]");
     refused(HD_TOKENIZER_bpe, "vocab.json", HD_EFORMAT, "is not an object of pieces and ids");
     put_text("vocab.json", "");

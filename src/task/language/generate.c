@@ -121,11 +121,12 @@ static hd_status tell(const hd_generate_opt *o, sample *s, bool last, hd_err *er
 
 /* -- prompts -- */
 
-/* Every line of the prompt behind an end token: that is how lines begin in the text the model knows. Where
-   ends of lines are text, the whole prompt is one. */
+/* Every line of the prompt behind an end token, or what else the tokenizer has in front of a text: that is how
+   lines begin in the text the model knows. Where ends of lines are text, the whole prompt is one. */
 static hd_status read_prompt(const loop *l, hd_line prompt, hd_ids *ids, hd_err *err)
 {
     const char *at = prompt.text, *end = at + prompt.size;
+    const int32_t lead = hd_tokenizer_lead(l->model->tokenizer[0]);
     for (bool more = true; more;) {
         const char *stop = at < end && !hd_tokenizer_keeps_lines(l->model->tokenizer[0])
                                ? memchr(at, '\n', (size_t)(end - at))
@@ -134,7 +135,7 @@ static hd_status read_prompt(const loop *l, hd_line prompt, hd_ids *ids, hd_err 
         if (!stop) stop = end;
         hd_status s = hd_ids_reserve(ids, 1, err);
         if (s) return s;
-        ids->at[ids->count++] = l->special.end;
+        if (lead >= 0 || at == end) ids->at[ids->count++] = lead >= 0 ? lead : l->special.start;
         s = hd_tokenizer_encode_ids(l->model->tokenizer[0], at, (size_t)(stop - at), ids, err);
         if (s) return s;
         at = stop + 1;

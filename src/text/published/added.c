@@ -16,6 +16,8 @@ void hd_added_release(hd_added *a)
 hd_status hd_added_put(hd_added *a, hd_added_token token, hd_err *err)
 {
     hd_status s = hd_mem_reserve(&a->at, &a->room, a->count + 1, sizeof *a->at, err);
+    const char first = token.text[0], last = token.text[token.size - 1];
+    token.control = token.special || (first == '<' && last == '>') || (first == '[' && last == ']');
     if (!s) a->at[a->count++] = token;
     return s;
 }
@@ -102,23 +104,38 @@ static size_t strip_right(const char *text, size_t size, size_t end)
     return end;
 }
 
-bool hd_added_next(const hd_added *a, hd_added_which which, const char *text, size_t size, size_t *at,
-                   hd_stretch *out)
+static bool is_typed(const hd_typed *typed, size_t begin, size_t end)
+{
+    begin += typed->begin, end += typed->begin;
+    for (size_t i = 0; i < typed->count && typed->at[i].begin < end; i++)
+        if (typed->at[i].end > begin) return true;
+    return false;
+}
+
+bool hd_added_next_typed(const hd_added *a, hd_added_which which, const hd_typed *typed, const char *text,
+                         size_t size, size_t *at, hd_stretch *out)
 {
     const hd_added_token *t = NULL;
     size_t from = *at, begin = size;
     if (from >= size) return false;
     for (size_t i = from; a->count && i < size;) {
         t = token_at(a, which, text + i, size - i);
-        if (t && (!t->word || stands_alone(text, size, i, i + t->size))) {
+        bool text_of_user = t && typed && t->control && is_typed(typed, i, i + t->size);
+        if (t && !text_of_user && (!t->word || stands_alone(text, size, i, i + t->size))) {
             begin = t->lstrip ? strip_left(text, i, from) : i;
             *at = t->rstrip ? strip_right(text, size, i + t->size) : i + t->size;
             break;
         }
-        i += t ? t->size : 1;
+        i += t && !text_of_user ? t->size : 1;
         t = NULL;
     }
     if (begin > from) t = NULL, *at = begin; /* the token, if there is one, is returned by the next call */
     *out = (hd_stretch){t, from, *at};
     return true;
+}
+
+bool hd_added_next(const hd_added *a, hd_added_which which, const char *text, size_t size, size_t *at,
+                   hd_stretch *out)
+{
+    return hd_added_next_typed(a, which, NULL, text, size, at, out);
 }

@@ -11,6 +11,7 @@ typedef struct hd_added_token {
     size_t size;      /* bytes of it, at least 1 */
     int32_t id;
     bool special;        /* decoding leaves it out */
+    bool control;        /* special, or written as a tag: <think>, [INST]; hd_added_put sets it */
     bool normal;         /* is searched in the normalized text */
     bool word;           /* only if no letter or digit is next to it */
     bool lstrip, rstrip; /* takes the spaces before it, after it */
@@ -39,6 +40,17 @@ typedef enum hd_added_which { HD_ADDED_RAW, HD_ADDED_NORMAL } hd_added_which;
    those of the original text, or those of the normalized one, in the text between the former. */
 bool hd_added_next(const hd_added *a, hd_added_which which, const char *text, size_t size, size_t *at,
                    hd_stretch *out);
+
+/* What a user typed of a text: no control token is found there. */
+typedef struct hd_typed {
+    const hd_byte_span *at; /* bytes of the whole text, in order */
+    size_t count;
+    size_t begin; /* of the text in the whole */
+} hd_typed;
+
+/* The same; `typed` may be NULL. */
+bool hd_added_next_typed(const hd_added *a, hd_added_which which, const hd_typed *typed, const char *text,
+                         size_t size, size_t *at, hd_stretch *out);
 
 /* -- added_tokens.json, beside the vocabulary in older folders -- */
 

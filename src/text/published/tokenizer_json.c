@@ -291,6 +291,22 @@ hd_status hd_json_post(const hd_tokenizer_json *j, size_t pieces, hd_post *out)
 
 /* -- special tokens by name -- */
 
+/* The names of decoders, where there is no token of those that all use. */
+static void find_decoder(hd_special *out, const hd_vocab *v)
+{
+    static const char *const names[][2] = {{"<bos>", "<eos>"},
+                                           {"<|begin_of_text|>", "<|end_of_text|>"},
+                                           {"<\xef\xbd\x9c"
+                                            "begin\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
+                                            "<\xef\xbd\x9c"
+                                            "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>"},
+                                           {"<|im_start|>", "<|im_end|>"}};
+    for (size_t i = 0; out->end < 0 && i < sizeof names / sizeof *names; i++) {
+        out->end = hd_vocab_find(v, names[i][1], strlen(names[i][1]));
+        if (out->end >= 0) out->start = hd_vocab_find(v, names[i][0], strlen(names[i][0]));
+    }
+}
+
 hd_status hd_find_specials(hd_special *out, const hd_vocab *v, const hd_added *added, bool brackets,
                            const char *path, hd_err *err)
 {
@@ -309,6 +325,7 @@ hd_status hd_find_specials(hd_special *out, const hd_vocab *v, const hd_added *a
             if (k >= 3 || hd_added_special(added, id)) *place[i] = id;
         }
     }
+    find_decoder(out, v);
     if (out->end < 0)
         return hd_err_set(err, HD_EFORMAT,
                           "%s: no end token: one of </s>, [SEP] and <|endoftext|> is expected", path);

@@ -8,7 +8,7 @@
 #include "text/published/bert_text.h"
 #include "text/character.h"
 #include "text/published/tokenizer_json.h"
-#include "text/published/word_cache.h"
+#include "text/published/bpe/word_cache.h"
 
 static const char VOCAB[] = "vocab.txt", WHOLE[] = "tokenizer.json", CONFIG[] = "tokenizer_config.json";
 

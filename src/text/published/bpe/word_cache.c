@@ -1,6 +1,6 @@
 /* One slot for each hash: a newer word replaces the older. A thread that finds a slot in use by another
    skips it, so no thread waits. */
-#include "text/published/word_cache.h"
+#include "text/published/bpe/word_cache.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Merging with a linked list of symbols and a heap of pairs. Easy to get wrong: a pair in the heap may be
    stale; it counts only if the current pair at its position has its rank. */
-#include "text/published/merges.h"
+#include "text/published/bpe/merges.h"
 
 #include "base/mem.h"
 

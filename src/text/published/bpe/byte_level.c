@@ -1,7 +1,7 @@
 /* Bytes as characters, and GPT-2's words, which are those of the pattern
    's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
    Easy to get wrong: of several spaces before a word the last belongs to it, if it is U+0020. */
-#include "text/published/byte_level.h"
+#include "text/published/bpe/byte_level.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -21,6 +21,13 @@ int hd_character_byte(int32_t point)
     if (point >= 256 + 33 && point < 256 + 33 + 34) return point - 256 - 33 + 127;
     if (point == 256 + 33 + 34) return 173;
     return point >= 0 && point < 256 && hd_byte_character((uint8_t)point) == point ? point : -1;
+}
+
+void hd_byte_level_add(hd_text *to, uint8_t byte)
+{
+    const int32_t point = hd_byte_character(byte);
+    const char two[2] = {(char)(0xc0 | point >> 6), (char)(0x80 | (point & 0x3f))}, one = (char)point;
+    hd_text_add(to, point < 0x80 ? &one : two, point < 0x80 ? 1 : 2);
 }
 
 typedef enum group { SPACE, LETTER, NUMBER, MARK } group;

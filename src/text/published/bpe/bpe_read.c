@@ -4,38 +4,50 @@
 
 #include "base/mem.h"
 #include "text/published/added.h"
-#include "text/published/bpe.h"
-#include "text/published/byte_level.h"
+#include "text/published/bpe/bpe.h"
+#include "text/published/bpe/byte_level.h"
 
 static const char VOCAB[] = HD_BPE_VOCAB, MERGES[] = "merges.txt", WHOLE[] = "tokenizer.json",
-                  CONFIG[] = "tokenizer_config.json";
+                  CONFIG[] = "tokenizer_config.json", TEMPLATE[] = "chat_template.jinja";
 
+/* The pieces of single bytes. Vocabularies of characters lack some, and others those of bytes that no text
+   has. */
 static hd_status place_bytes(hd_bpe *b, const char *path, hd_err *err)
 {
-    char text[4];
-    for (int i = 0; i < 256; i++) {
-        int32_t point = hd_byte_character((uint8_t)i);
-        size_t size = 1;
-        if (point < 0x80)
-            text[0] = (char)point;
+    hd_text name = {0};
+    hd_status s = HD_OK;
+    for (int i = 0; !s && i < 256; i++) {
+        name.size = 0;
+        if (b->characters)
+            hd_text_print(&name, "<0x%02X>", (unsigned)i);
         else
-            text[0] = (char)(0xc0 | point >> 6), text[1] = (char)(0x80 | (point & 0x3f)), size = 2;
-        b->byte[i] = hd_vocab_find(&b->vocab, text, size);
-        if (b->byte[i] < 0)
-            return hd_err_set(err, HD_EFORMAT,
-                              "%s: no piece for the byte 0x%02x: not a vocabulary of byte-level BPE", path,
-                              i);
+            hd_byte_level_add(&name, (uint8_t)i);
+        s = hd_text_status(&name, err);
+        b->byte[i] = s ? -1 : hd_vocab_find(&b->vocab, name.data, name.size);
+        if (!s && b->byte[i] < 0 && !b->characters && i >= ' ' && i < 0x7f)
+            s = hd_err_set(err, HD_EFORMAT,
+                           "%s: no piece for the byte 0x%02x: not a vocabulary of byte-level BPE", path,
+                           (unsigned)i);
     }
-    return HD_OK;
+    hd_text_release(&name);
+    for (int i = 0; i < 128; i++) {
+        const char one = (char)i;
+        b->ascii[i] = hd_vocab_find(&b->vocab, &one, i != 0);
+        if (b->ascii[i] >= 0 && !b->vocab.seen[b->ascii[i]]) b->ascii[i] = -1;
+    }
+    return s;
 }
 
 static hd_status measure(hd_bpe *b, hd_err *err)
 {
     b->width = hd_mem_array(b->vocab.count, sizeof *b->width);
-    if (!b->width) return hd_err_nomem(err, b->vocab.count * sizeof *b->width);
+    b->hidden = hd_mem_array(b->vocab.count, sizeof *b->hidden);
+    if (!b->width || !b->hidden) return hd_err_nomem(err, b->vocab.count * sizeof *b->width);
     for (size_t i = 0; i < b->vocab.count; i++)
         for (const char *c = hd_vocab_piece(&b->vocab, (int32_t)i); *c; c++)
-            b->width[i] += ((uint8_t)*c & 0xc0) != 0x80;
+            b->width[i] += b->characters || ((uint8_t)*c & 0xc0) != 0x80;
+    for (size_t i = 0; i < b->added.count; i++)
+        if (b->added.at[i].special) b->hidden[b->added.at[i].id] = true;
     return HD_OK;
 }
 
@@ -107,49 +119,19 @@ static hd_status list_merges(hd_bpe *b, const json_t *list, const char *path, hd
     return s;
 }
 
-/* Refuses settings that would change the pieces and are not supported. */
-static hd_status check_model(const hd_tokenizer_json *j, const json_t *model)
+static hd_status read_whole(hd_tokenizer *t, const hd_tokenizer_json *j, hd_arena *arena)
 {
-    static const char *const off[] = {"dropout", "continuing_subword_prefix", "end_of_word_suffix",
-                                      "byte_fallback", "ignore_merges"};
-    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
-        const json_t *v = json_object_get(model, off[i]);
-        bool is_off =
-            !v || json_is_null(v) || json_is_false(v) || (json_is_string(v) && !json_string_length(v));
-        if (!is_off)
-            return hd_err_set(j->err, HD_EFORMAT, "%s: \"%s\" of the model BPE is not known", j->path,
-                              off[i]);
-    }
-    return HD_OK;
-}
-
-static hd_status read_whole(hd_tokenizer *t, const hd_tokenizer_json *j)
-{
-    static const char *const models[] = {"BPE", NULL}, *const cuts[] = {"ByteLevel", NULL},
-                             *const none[] = {NULL};
     hd_bpe *b = t->state;
-    const json_t *model = json_object_get(j->root, "model"), *cut = json_object_get(j->root, "pre_tokenizer"),
-                 *added = json_object_get(j->root, "added_tokens");
-    hd_post post = {0};
-    int which = 0, normal = 0;
-    bool words = true;
-    hd_status s = hd_json_part(j, model, "model", models, &which);
-    if (!s) s = hd_json_part(j, json_object_get(j->root, "normalizer"), "normalizer", none, &normal);
-    if (!s) s = hd_json_part(j, cut, "pre_tokenizer", cuts, &which);
-    if (!s && which < 0)
-        s = hd_err_set(j->err, HD_EFORMAT, "%s: no pre_tokenizer: ByteLevel is expected", j->path);
-    if (!s) s = check_model(j, model);
-    if (!s) s = hd_json_switch(j, cut, "add_prefix_space", true, &b->prefix);
-    if (!s) s = hd_json_switch(j, cut, "use_regex", true, &words);
-    if (!s && !words)
-        s = hd_err_set(j->err, HD_EFORMAT, "%s: \"use_regex\": false of ByteLevel is not known", j->path);
-    if (!s) s = hd_json_vocab(j, json_object_get(model, "vocab"), added, &b->vocab);
-    if (!s) s = hd_json_added(j, added, &b->vocab, &b->added);
-    if (!s) s = hd_json_post(j, b->vocab.count, &post);
-    if (!s) s = list_merges(b, json_object_get(model, "merges"), j->path, j->err);
-    b->trim = post.trim, b->prefixed = post.prefixed;
-    memcpy(t->frame, post.frame, sizeof t->frame);
-    return s ? s : hd_find_specials(&t->special, &b->vocab, &b->added, false, j->path, j->err);
+    char config[HD_PATH];
+    hd_line settings, template;
+    json_t *root = NULL;
+    hd_status s = hd_bpe_read_whole(t, j);
+    if (!s) s = list_merges(b, json_object_get(json_object_get(j->root, "model"), "merges"), j->path, j->err);
+    if (!s) s = hd_beside(config, j->path, CONFIG, j->err);
+    if (!s) s = hd_file_set_read_beside(&b->files, j->path, CONFIG, &settings, j->err);
+    if (!s && settings.text) s = hd_file_json(&root, arena, settings, config, j->err);
+    if (!s) s = hd_bpe_read_config(t, &(hd_tokenizer_json){config, root, j->err});
+    return s ? s : hd_file_set_read_beside(&b->files, j->path, TEMPLATE, &template, j->err);
 }
 
 static hd_status read_parts(hd_tokenizer *t, const hd_tokenizer_json *vocab, hd_arena *arena)
@@ -168,6 +150,8 @@ static hd_status read_parts(hd_tokenizer *t, const hd_tokenizer_json *vocab, hd_
     if (s) return s;
     const hd_tokenizer_json j = {config, root, err};
     const json_t *added = json_object_get(root, "added_tokens_decoder");
+    b->cut[b->cuts++] = hd_byte_level_word;
+    b->unknown = -1;
     s = hd_json_switch(&j, root, "add_prefix_space", false, &b->prefix);
     if (!s) s = hd_json_vocab(&(hd_tokenizer_json){vocab->path, NULL, err}, vocab->root, added, &b->vocab);
     if (!s && !added) s = hd_added_file_read(&more, &b->files, vocab->path, arena, err);
@@ -193,7 +177,7 @@ static hd_status read_files(hd_tokenizer *t, const char *path, hd_arena *arena, 
     if (!s) s = hd_file_json(&root, arena, text, path, err);
     if (s) return s;
     const hd_tokenizer_json j = {path, root, err};
-    s = whole ? read_whole(t, &j) : read_parts(t, &j, arena);
+    s = whole ? read_whole(t, &j, arena) : read_parts(t, &j, arena);
     if (!s) s = place_bytes(b, path, err);
     return s ? s : measure(b, err);
 }
@@ -215,7 +199,7 @@ hd_status hd_bpe_read(hd_tokenizer *t, const char *path, hd_err *err)
 
 hd_status hd_bpe_save(const hd_tokenizer *t, const char *path, hd_err *err)
 {
-    static const char *const all[] = {VOCAB, MERGES, WHOLE, CONFIG, HD_ADDED_FILE, NULL};
+    static const char *const all[] = {VOCAB, MERGES, WHOLE, CONFIG, TEMPLATE, HD_ADDED_FILE, NULL};
     const hd_bpe *b = t->state;
     return hd_file_set_save(&b->files, path, all, err);
 }
