@@ -65,6 +65,9 @@
 #define RECORDED_square_sum
 #define RECORDED_clip
 #define RECORDED_update
+#define RECORDED_moment
+#define RECORDED_unit                 T(y)
+#define RECORDED_descend              T(x)
 #define RECORDED_average
 #define RECORDED_cast
 /* clang-format on */

@@ -13,6 +13,7 @@
 #include "backend/grid.h"
 #include "backend/mixture.h"
 #include "backend/norm.h"
+#include "backend/update.h"
 #include "base/status.h"
 #include "tensor/tensor.h"
 
@@ -66,6 +67,9 @@
     X(square_sum)           \
     X(clip)                 \
     X(update)               \
+    X(moment)               \
+    X(unit)                 \
+    X(descend)              \
     X(average)              \
     X(cast)
 
@@ -345,54 +349,5 @@ typedef struct hd_recur_back_args {
     const hd_tensor *dz, *dn, *before, *dstart, *dy, *dlast, *y, *kept;
     hd_recurrence re;
 } hd_recur_back_args;
-
-/* sum[0] (double) += sum of squares of the flat buffer */
-typedef struct hd_square_sum_args {
-    double *sum;
-    const hd_real *x;
-    size_t count;
-} hd_square_sum_args;
-
-/* From the sum of squares: step.norm, step.clip (limit 0: none) and step.skip; sets the sum back to 0.
-   Counts the update unless it is skipped: the host need not know. */
-typedef struct hd_clip_args {
-    hd_step *step;
-    double *sum;
-    uint32_t *updates;
-    float limit;
-} hd_clip_args;
-
-typedef enum hd_rule { HD_SGD, HD_ADAM } hd_rule;
-
-/* One pass over the flat buffers: g = grad * clip / weight, the rule, then grad = 0. decay is decoupled
- * (AdamW) or added to g. */
-typedef struct hd_update_args {
-    hd_real *value, *grad, *first,
-        *second;      /* first: momentum or m; second: v of Adam; NULL if the rule needs none */
-    uint16_t *shadow; /* bf16 copy of value, updated with it; NULL: none */
-    size_t count;
-    const hd_step *step;
-    hd_rule rule;
-    float factor; /* of the learning rate, by parameter group */
-    float momentum, beta1, beta2, eps, decay;
-    bool decoupled, nesterov;
-} hd_update_args;
-
-/* mean = d * mean + (1 - d) * value, unless the step is skipped. d is `decay`, in early updates t at most
-   (1 + t) / (10 + t), so that the initial values are soon forgotten. */
-typedef struct hd_average_args {
-    hd_real *mean;
-    const hd_real *value;
-    size_t count;
-    float decay;
-    const hd_step *step;
-} hd_average_args;
-
-/* Updates a bf16 copy of values. */
-typedef struct hd_cast_args {
-    uint16_t *shadow;
-    const hd_real *value;
-    size_t count;
-} hd_cast_args;
 
 #endif

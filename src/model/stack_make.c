@@ -114,6 +114,8 @@ static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int lay
     b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED(o->gated ? n->gated[0] : n->in));
     if (o->gated) b->ffn.gate = hd_dense_make(p, o->width, o->inner, &dense, NAMED(n->gated[1]));
     b->ffn.out = hd_dense_make(p, o->inner, o->width, &dense, NAMED(n->back));
+    hd_param_matrices(b->ffn.in.w, o->inner, 0, 0), hd_param_matrices(b->ffn.gate.w, o->inner, 0, 0);
+    hd_param_matrices(b->ffn.out.w, o->width, 0, 0);
     NORM(2, false);
 #undef NORM
 #undef NAMED

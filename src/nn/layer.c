@@ -88,6 +88,9 @@ hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o)
         make_parts(&m, p, o, q, k);
     }
     m.out = make_named(p, q, o->width, o, o->out);
+    hd_param_matrices(m.qkv, q, k, k);
+    if (!m.qkv) hd_param_matrices(m.q, q, 0, 0), hd_param_matrices(m.kv, k, k, 0);
+    hd_param_matrices(m.out.w, o->width, 0, 0);
     return m;
 }
 

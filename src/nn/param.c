@@ -116,6 +116,12 @@ void hd_param_shape(hd_param *one, int rank, const size_t *shape)
     memcpy(one->shape, shape, (size_t)rank * sizeof *shape);
 }
 
+void hd_param_matrices(hd_param *one, size_t first, size_t second, size_t third)
+{
+    const size_t rows[HD_PARAM_MATRICES] = {first, second, third};
+    if (one) memcpy(one->matrix, rows, sizeof rows);
+}
+
 hd_param *hd_params_find(const hd_params *p, const char *name)
 {
     for (size_t i = 0; i < p->count; i++)

@@ -25,6 +25,8 @@ typedef struct hd_init {
     size_t fan;
 } hd_init;
 
+enum { HD_PARAM_MATRICES = 3 };
+
 typedef struct hd_param {
     char *name;        /* in files; NULL: not in files */
     hd_tensor t, grad; /* value and gradient */
@@ -38,8 +40,10 @@ typedef struct hd_param {
     bool fresh;                        /* not read from files: it stays unchanged */
     int rank;                          /* in files, where it is not that of t (hd_param_shape); else 0 */
     size_t shape[HD_RANK];
-    int group; /* learning-rate group */
-    size_t at; /* in the flat buffers */
+    int group;                        /* learning-rate group */
+    size_t at;                        /* in the flat buffers */
+    size_t matrix[HD_PARAM_MATRICES]; /* rows of the matrices that it has, one below the other, again and
+                                         again to its end; see hd_param_matrices. 0: none */
 } hd_param;
 
 enum { HD_PARAM_GROUPS = 8 };
@@ -87,6 +91,10 @@ hd_param *hd_param_alias(hd_params *p, hd_param *of, const char *format, ...)
 /* The shape that it has in files, of as many numbers in the same order: [out, channels, height, width] of a
    convolution, whose t is [out, channels * height * width]. Accepts NULL. */
 void hd_param_shape(hd_param *one, int rank, const size_t *shape);
+/* Says that it is a matrix that maps rows to rows inside the model, neither a table nor an output layer: such
+   ones may be learned in a way of their own (train/muon.h). It may be several, one below the other, of so
+   many rows; those of 0 are none. Accepts NULL. */
+void hd_param_matrices(hd_param *one, size_t first, size_t second, size_t third);
 hd_param *hd_params_find(const hd_params *p, const char *name);
 
 /* Glob patterns of names that are frozen in training; borrowed. */

@@ -55,7 +55,7 @@ const char *const hd_train_stems[] = {"auto", "large", "small", NULL};
 static const char *const query_kinds[] = {"anchors", "learned", NULL};
 static const char *const norms[] = {"pre", "post", NULL};
 static const char *const position_kinds[] = {"sinusoidal", "learned", "none", "periodic", NULL};
-static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
+static const char *const optimizers[] = {"sgd", "adam", "adamw", "muon", NULL};
 static const char *const tokenizers[] = {
 #define X(name, summary) #name,
     HD_TOKENIZER_LIST(X)

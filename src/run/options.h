@@ -74,7 +74,8 @@ typedef struct hd_train_options {
     X(PRESET, "a preset of the task")                        \
     X(FROM, "--from")                                        \
     X(VALIDATION, "--valid or --valid-fraction")             \
-    X(ADAM, "--optimizer adam or adamw")                     \
+    X(ADAM, "--optimizer adam, adamw or muon")               \
+    X(MUON, "--optimizer muon")                              \
     X(SGD, "--optimizer sgd")                                \
     X(DECAY, "--schedule cosine or linear")
 

@@ -291,7 +291,11 @@
         NEEDS(HD_HAS_DECAY))
     REAL("min-lr-ratio", 0, "X", "0", min_lr_ratio, 0, 1, "minimum learning rate, as a fraction of the peak",
         LEARNING, NEEDS(HD_HAS_DECAY))
-    CHOICE("optimizer", 0, "NAME", "adamw", optimizer, optimizers, "sgd, adam or adamw", LEARNING, UPDATES)
+    CHOICE("optimizer", 0, "NAME", "adamw", optimizer, optimizers, "sgd, adam, adamw or muon: adamw for all but the matrices of blocks", LEARNING, UPDATES)
+    REAL("muon-lr", 0, "X", "0.02", muon_lr, 0, 1000, "peak learning rate of the matrices of blocks", LEARNING,
+        NEEDS(HD_HAS_MUON))
+    REAL("muon-momentum", 0, "X", "0.95", muon_momentum, 0, BELOW_1, "of Muon, below 1", LEARNING,
+        NEEDS(HD_HAS_MUON))
     REAL("beta1", 0, "X", "0.9", beta1, 0, BELOW_1, "of Adam, below 1", LEARNING, NEEDS(HD_HAS_ADAM))
     REAL("beta2", 0, "X", "0.98", beta2, 0, BELOW_1, "of Adam, below 1", LEARNING, NEEDS(HD_HAS_ADAM))
     REAL("adam-eps", 0, "X", "1e-9", adam_eps, 1e-30, 1, "of Adam, above 0", LEARNING, NEEDS(HD_HAS_ADAM))

@@ -175,6 +175,7 @@ hd_run_parts hd_recipe_parts(const hd_recipe *r, const hd_train_options *o)
     bool held = o->valid.count || o->valid_names || o->valid_fraction > 0;
     if (held || parts & HD_HAS_MUSIC) parts |= HD_HAS_VALIDATION; /* files of music may have a part for it */
     if (o->schedule == HD_SCHEDULE_cosine || o->schedule == HD_SCHEDULE_linear) parts |= HD_HAS_DECAY;
+    if (o->optimizer == HD_OPT_MUON) parts |= HD_HAS_MUON;
     return parts | (o->optimizer == HD_OPT_SGD ? HD_HAS_SGD : HD_HAS_ADAM);
 }
 

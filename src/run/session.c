@@ -142,14 +142,16 @@ static double work_of(const hd_train_options *o)
 
 static hd_optimizer_opt optimizer_of(const hd_train_options *o)
 {
-    return (hd_optimizer_opt){.kind = (hd_optimizer_kind)o->optimizer,
-                              .momentum = (float)o->momentum,
-                              .beta1 = (float)o->beta1,
-                              .beta2 = (float)o->beta2,
-                              .eps = (float)o->adam_eps,
-                              .decay = (float)o->weight_decay,
-                              .clip = (float)o->clip,
-                              .average = (float)o->ema};
+    return (hd_optimizer_opt){
+        .kind = (hd_optimizer_kind)o->optimizer,
+        .momentum = (float)o->momentum,
+        .muon = {.momentum = (float)o->muon_momentum, .ratio = o->lr > 0 ? (float)(o->muon_lr / o->lr) : 0},
+        .beta1 = (float)o->beta1,
+        .beta2 = (float)o->beta2,
+        .eps = (float)o->adam_eps,
+        .decay = (float)o->weight_decay,
+        .clip = (float)o->clip,
+        .average = (float)o->ema};
 }
 
 static hd_trainer_opt loop_of(const hd_train_options *o)

@@ -7,7 +7,7 @@
 #include "data/source.h"
 #include "run/task.h"
 #include "text/tokenizer.h"
-#include "train/run_log.h"
+#include "train/log/run_log.h"
 
 /* What whoever starts a run brings. */
 typedef struct hd_session_hooks {

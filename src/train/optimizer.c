@@ -35,6 +35,9 @@ hd_status hd_optimizer_init(hd_optimizer *o, hd_params *params, const hd_optimiz
     if (params->moving) o->kept = take(b, params->moving * sizeof *o->kept, &s, err);
     o->squares = take(b, sizeof *o->squares, &s, err);
     o->done = take(b, sizeof *o->done, &s, err);
+    hd_muon_opt muon = opt->muon;
+    muon.decay = opt->decay;
+    if (!s && opt->kind == HD_OPT_MUON) s = hd_muon_init(&o->muon, params, &muon, err);
     if (s) return hd_optimizer_release(o), s;
     if (o->mean) b->copy(b, o->mean, params->value, bytes);
     return HD_OK;
@@ -46,6 +49,7 @@ void hd_optimizer_release(hd_optimizer *o)
     hd_backend *b = o->params->backend;
     size_t bytes = o->params->trainable * sizeof(hd_real);
     hd_backend_gone(b, o->serial);
+    hd_muon_release(&o->muon);
     if (o->first) b->release(b, o->first, bytes);
     if (o->second) b->release(b, o->second, bytes);
     if (o->mean) b->release(b, o->mean, bytes);
@@ -68,16 +72,31 @@ void hd_optimizer_resume(hd_optimizer *o, uint32_t updates)
     o->params->backend->upload(o->params->backend, o->done, &updates, sizeof updates);
 }
 
-static void update_group(hd_run *r, hd_optimizer *o, const hd_group *g)
+static void update_part(hd_run *r, hd_optimizer *o, const hd_group *g, size_t begin, size_t end)
 {
     const hd_optimizer_opt *k = &o->opt;
     hd_params *p = o->params;
-    HD_CALL(r, update, .value = p->value + g->begin, .grad = p->grad + g->begin,
-            .first = o->first ? o->first + g->begin : NULL, .second = o->second ? o->second + g->begin : NULL,
-            .shadow = p->shadow ? p->shadow + g->begin : NULL, .count = g->end - g->begin, .step = r->block,
+    if (begin == end) return;
+    HD_CALL(r, update, .value = p->value + begin, .grad = p->grad + begin,
+            .first = o->first ? o->first + begin : NULL, .second = o->second ? o->second + begin : NULL,
+            .shadow = p->shadow ? p->shadow + begin : NULL, .count = end - begin, .step = r->block,
             .rule = k->kind == HD_OPT_SGD ? HD_SGD : HD_ADAM, .factor = g->factor, .momentum = k->momentum,
             .beta1 = k->beta1, .beta2 = k->beta2, .eps = k->eps, .decay = g->decay ? k->decay : 0,
-            .decoupled = k->kind == HD_OPT_ADAMW, .nesterov = k->nesterov);
+            .decoupled = k->kind == HD_OPT_ADAMW || k->kind == HD_OPT_MUON, .nesterov = k->nesterov);
+}
+
+/* Muon's matrices one by one, and what lies between them in one pass each. */
+static void update_group(hd_run *r, hd_optimizer *o, const hd_group *g)
+{
+    size_t at = g->begin;
+    for (size_t i = 0; i < o->muon.matrices; i++) {
+        const hd_muon_matrix *one = &o->muon.matrix[i];
+        if (one->at < g->begin || one->at >= g->end) continue;
+        update_part(r, o, g, at, one->at);
+        hd_muon_step(r, &o->muon, one, o->first);
+        at = one->at + one->rows * one->cols;
+    }
+    update_part(r, o, g, at, g->end);
 }
 
 hd_status hd_optimizer_step(hd_run *r, hd_optimizer *o, double rate, double weight, double *norm,

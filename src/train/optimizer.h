@@ -5,15 +5,18 @@
 
 #include "nn/param.h"
 #include "op/run.h"
+#include "train/muon.h"
 
-typedef enum hd_optimizer_kind { HD_OPT_SGD, HD_OPT_ADAM, HD_OPT_ADAMW } hd_optimizer_kind;
+typedef enum hd_optimizer_kind { HD_OPT_SGD, HD_OPT_ADAM, HD_OPT_ADAMW, HD_OPT_MUON } hd_optimizer_kind;
 
 typedef struct hd_optimizer_opt {
     hd_optimizer_kind kind;
     float momentum; /* SGD; 0: none */
     bool nesterov;
     float beta1, beta2, eps; /* Adam; eps 0: 1e-9, and with betas of 0 0.9 and 0.98, as in the paper */
-    float decay; /* weight decay: added to the gradient, or decoupled for AdamW; only parameters that decay */
+    hd_muon_opt muon;        /* Muon: of matrices; its decay is the one below */
+    float decay; /* weight decay: added to the gradient, or decoupled for AdamW and Muon; only parameters that
+                    decay */
     float clip;  /* largest global norm of the gradient; 0: none */
     float average; /* decay of the moving average of the weights; 0: none */
 } hd_optimizer_opt;
@@ -30,6 +33,7 @@ typedef struct hd_optimizer {
     hd_optimizer_opt opt;
     hd_params *params;
     uint64_t serial; /* of captured updates */
+    hd_muon muon;    /* {0}: another kind */
     hd_real *first, *second,
         *mean;        /* moments and moving average, flat like the trainable values; NULL where not needed */
     hd_real *kept;    /* of running statistics, to put them back; NULL: there are none */

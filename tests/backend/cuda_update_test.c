@@ -174,6 +174,50 @@ static void update(void **state)
     pair_done(p);
 }
 
+/* Muon's passes: a step, one that is skipped, and another. x is in the type that the card computes with. */
+static void muon(void **state)
+{
+    pair *p = pair_of(state);
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        for (int bf16 = 0; bf16 < 2; bf16++) {
+            size_t n = counts[i];
+            if (left_out(i)) continue;
+            begin_case(p, "muon of %zu%s", n, bf16 ? " in the compute type" : "");
+            float *zero = pair_take(p, 2, n * sizeof *zero);
+            twin *value = twin_normal(p, "value", 1, n, REAL | FLAT, 1),
+                 *grad = twin_from(p, "grad", 1, n, REAL | FLAT, zero),
+                 *first = twin_from(p, "first", 1, n, REAL | FLAT, zero),
+                 *y = twin_from(p, "direction", 1, n, REAL | FLAT, zero),
+                 *x = twin_from(p, "x", 1, n, (bf16 ? ACT : REAL) | FLAT, zero),
+                 *move = twin_normal(p, "move", 1, n, (bf16 ? ACT : REAL) | FLAT, 0.1);
+            uint16_t *shadow[2] = {NULL, pair_take(p, 1, n * sizeof **shadow)};
+            double nothing = 0;
+            void *sum[2], *step[2];
+            twin_bytes(p, sum, &nothing, sizeof nothing);
+            RUN_ON(p, 1, cast, .shadow = shadow[1], .value = data(value, 1), .count = n);
+            for (int t = 0; t < 3; t++) {
+                hd_step now = pair_now;
+                now.weight = 20, now.clip = 0.75f, now.rate = 0.01f, now.skip = t == 1;
+                twin_bytes(p, step, &now, sizeof now);
+                float *g = normals(p, n, 20);
+                for (int side = 0; side < 2; side++) twin_load(p, grad, side, g);
+                RUN(p, moment, .y = data(y, side), .grad = data(grad, side), .first = data(first, side),
+                    .count = n, .step = step[side], .momentum = 0.95f);
+                RUN(p, square_sum, .sum = sum[side], .x = data(y, side), .count = n);
+                RUN(p, unit, .y = &x->on[side], .x = data(y, side), .sum = sum[side]);
+                RUN(p, descend, .value = data(value, side), .shadow = shadow[side], .x = &move->on[side],
+                    .step = step[side], .factor = 40, .decay = 0.1f, .scale = 1.5f);
+                check_same(p, grad, NULL); /* zeros, skipped or not */
+                check(p, first);
+                check(p, y);
+                check(p, x);
+                check(p, value);
+                if (!p->only_cpu) check_shadow(p, shadow[1], value);
+            }
+        }
+    pair_done(p);
+}
+
 static void cast(void **state)
 {
     pair *p = pair_of(state);
@@ -202,4 +246,4 @@ static void cast(void **state)
     pair_done(p);
 }
 
-PAIR_MAIN(PAIR_TEST(square_sum), PAIR_TEST(clip), PAIR_TEST(update), PAIR_TEST(cast))
+PAIR_MAIN(PAIR_TEST(square_sum), PAIR_TEST(clip), PAIR_TEST(update), PAIR_TEST(muon), PAIR_TEST(cast))

@@ -138,11 +138,33 @@ static void a_resumed_run_equals_a_whole_one(void **state)
 {
     (void)state;
     sittings("gpt " SHAPE);
+    sittings("gpt --optimizer muon " SHAPE);
     sittings("ffnn --width 16 --dropout 0.1");
     sittings("gru " SHAPE);
     sittings("lstm " SHAPE);
     sittings("rnn --micro-batches 3 " SHAPE);
     must_run("test -s parts/train/step-26/carried.safetensors");
+}
+
+/* Each of them changes the weights, and the rate of matrices is not that of AdamW. */
+static void options_of_muon_have_an_effect(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"", "--muon-lr 0.04", "--muon-momentum 0.5", "--lr 0.02"};
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        char command[512];
+        snprintf(command, sizeof command, TRAIN SMALL "--optimizer muon %s --steps 3 --out muon-%zu",
+                 options[i], i);
+        must_run(command);
+        snprintf(command, sizeof command,
+                 "for f in muon-*/model.safetensors; "
+                 "do sha256sum < $f; done | sort -u | wc -l | grep -qx %zu",
+                 i + 1);
+        must_run(command);
+    }
+    assert_fails(
+        "$HEED train -q --task lm --model lstm --train text.txt --unit char --optimizer muon --out none", 1,
+        "muon: the model has no blocks of the Transformer");
 }
 
 static void training_yml_begins_the_same_run(void **state)
@@ -218,6 +240,7 @@ int main(void)
         cmocka_unit_test(every_model_and_unit_trains),
         cmocka_unit_test(a_count_says_how_well_it_foresees),
         cmocka_unit_test(a_resumed_run_equals_a_whole_one),
+        cmocka_unit_test(options_of_muon_have_an_effect),
         cmocka_unit_test(training_yml_begins_the_same_run),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(a_dry_run_writes_nothing),

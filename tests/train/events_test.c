@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "train/events.h"
+#include "train/log/events.h"
 
 static char folder[64];
 static tfevent event[TFEVENTS];

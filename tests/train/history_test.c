@@ -2,7 +2,7 @@
 #include "check.h"
 #include "scratch.h"
 
-#include "train/history.h"
+#include "train/log/history.h"
 
 static const char log_text[] =
     "{\"step\":10,\"kind\":\"train\",\"time\":600.0,\"loss\":4.0,\"epoch\":0,\"rate\":0.1}\n"

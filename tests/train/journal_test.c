@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "train/journal.h"
+#include "train/log/journal.h"
 
 enum { ROOM = 1 << 16 };
 

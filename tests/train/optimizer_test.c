@@ -569,6 +569,140 @@ static void betas_of_0_are_obeyed_where_eps_is_given(void **state)
     }
 }
 
+/* -- muon -- */
+
+/* What five steps of the iteration make of u [rows, cols] over its norm, in double, by the formula: x
+   = 3.4445 x + (-4.7750 y + 2.0315 y y) x, y = x x^T. */
+static void orthogonal(double *x, size_t rows, size_t cols)
+{
+    double sum = 0, y[ALL], next[ALL];
+    assert_true(rows * rows <= ALL && rows * cols <= ALL);
+    for (size_t i = 0; i < rows * cols; i++) sum += x[i] * x[i];
+    for (size_t i = 0; i < rows * cols; i++) x[i] /= sqrt(sum) + 1e-7;
+    for (int t = 0; t < 5; t++) {
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < rows; j++) {
+                y[i * rows + j] = 0;
+                for (size_t k = 0; k < cols; k++) y[i * rows + j] += x[i * cols + k] * x[j * cols + k];
+            }
+        for (size_t i = 0; i < rows; i++)
+            for (size_t k = 0; k < cols; k++) {
+                double z = 3.4445 * x[i * cols + k];
+                for (size_t j = 0; j < rows; j++) {
+                    double yy = 0;
+                    for (size_t l = 0; l < rows; l++) yy += y[i * rows + l] * y[l * rows + j];
+                    z += (-4.7750 * y[i * rows + j] + 2.0315 * yy) * x[j * cols + k];
+                }
+                next[i * cols + k] = z;
+            }
+        memcpy(x, next, rows * cols * sizeof *x);
+    }
+}
+
+/* The move of a [rows, cols] matrix by the direction u, which is lost. */
+static void muon_move(double *w, double *u, size_t rows, size_t cols, double rate, double decay)
+{
+    double turned[ALL];
+    bool high = rows > cols;
+    for (size_t i = 0; i < rows * cols; i++) turned[high ? i % cols * rows + i / cols : i] = u[i];
+    orthogonal(turned, high ? cols : rows, high ? rows : cols);
+    for (size_t i = 0; i < rows * cols; i++)
+        w[i] = (1 - rate * decay) * w[i] - rate * (high ? sqrt((double)rows / (double)cols) : 1) *
+                                               turned[high ? i % cols * rows + i / cols : i];
+}
+
+/* A wide matrix, and a high parameter that is two matrices of 3 rows and then 2 again and again: 3, 2, 3, 1.
+   The vector beside them moves by AdamW. */
+static void muon_moves_matrices_as_its_formula_says_and_the_rest_by_adamw(void **state)
+{
+    (void)state;
+    enum { HIGH_ROWS = 9, HIGH_COLS = 2, HIGH = HIGH_ROWS * HIGH_COLS };
+    static const size_t cut[] = {3, 2, 3, 1};
+    const hd_optimizer_opt opt = {
+        .kind = HD_OPT_MUON, .muon = {0.9f, 8}, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .decay = 0.5f};
+    bench b;
+    bench_open(&b, 2);
+    hd_param *high = hd_param_add(&b.params, HIGH_ROWS, HIGH_COLS, (hd_init){HD_INIT_NORMAL, 1, 0}, "high");
+    hd_param_matrices(b.matrix, ROWS, 0, 0), hd_param_matrices(high, 3, 2, 0);
+    bench_ready(&b, &opt);
+    hd_real value[ALL], grad[ALL], high_value[HIGH], high_grad[HIGH];
+    double w[ALL], m[ALL] = {0}, v[ALL] = {0}, hw[HIGH], hm[HIGH] = {0}, u[ALL], rate = 0.0625, keep = 0.9f;
+    get_all(&b, false, value);
+    hd_params_get(&b.params, high, &high->t, high_value);
+    for (size_t i = 0; i < ALL; i++) w[i] = (double)value[i];
+    for (size_t i = 0; i < HIGH; i++) hw[i] = (double)high_value[i];
+    for (int t = 1; t <= 4; t++) {
+        for (size_t i = 0; i < ALL; i++) grad[i] = (hd_real)sin((double)i * 1.7 + t);
+        for (size_t i = 0; i < HIGH; i++) high_grad[i] = (hd_real)cos((double)i * 2.3 + t);
+        set_gradients(&b, grad);
+        b.backend->upload(b.backend, high->grad.data, high_grad, sizeof high_grad);
+        step(&b, rate, 2);
+        for (size_t i = 0; i < MATRIX; i++) {
+            m[i] = keep * m[i] + (1 - keep) * (double)grad[i] / 2;
+            u[i] = keep * m[i] + (1 - keep) * (double)grad[i] / 2;
+        }
+        muon_move(w, u, ROWS, COLS, 8 * rate, 0.5);
+        for (size_t i = 0; i < HIGH; i++) {
+            hm[i] = keep * hm[i] + (1 - keep) * (double)high_grad[i] / 2;
+            u[i] = keep * hm[i] + (1 - keep) * (double)high_grad[i] / 2;
+        }
+        for (size_t c = 0, at = 0; c < COUNT_OF(cut); at += cut[c++] * HIGH_COLS)
+            muon_move(hw + at, u + at, cut[c], HIGH_COLS, 8 * rate, 0.5);
+        hd_optimizer_opt adamw = opt;
+        adamw.kind = HD_OPT_ADAMW;
+        for (size_t i = MATRIX; i < ALL; i++)
+            reference(&adamw, rate, false, t, (double)grad[i] / 2, &w[i], &m[i], &v[i]);
+    }
+    double worst = 0;
+    get_all(&b, false, value);
+    hd_params_get(&b.params, high, &high->t, high_value);
+    for (size_t i = 0; i < ALL; i++) worst = larger(worst, (double)value[i] - w[i]);
+    for (size_t i = 0; i < HIGH; i++) worst = larger(worst, (double)high_value[i] - hw[i]);
+    assert_true(worst <= 2e-5); /* the iteration multiplies what rounding makes of small singular values by up
+                                   to 3.4445^5 = 485; moves of 0.5 at 2^-24 */
+    get_all(&b, true, grad);
+    for (size_t i = 0; i < ALL; i++) assert_true(grad[i] == 0);
+    bench_close(&b);
+}
+
+/* What the iteration makes of 1 is known; a step that is not finite moves nothing, nor the momentum. */
+static void muon_brings_a_single_number_to_its_known_size(void **state)
+{
+    (void)state;
+    bench b;
+    bench_open(&b, 1);
+    hd_param *one = hd_param_add(&b.params, 1, 1, (hd_init){HD_INIT_NORMAL, 1, 0}, "one");
+    hd_param_matrices(one, 1, 0, 0);
+    bench_ready(&b, &(hd_optimizer_opt){.kind = HD_OPT_MUON, .muon = {0.95f, 1}, .eps = 1e-8f});
+    hd_real start = 0, bad = NAN, g = 3, now;
+    hd_params_set(&b.params, one, &start);
+    b.backend->upload(b.backend, one->grad.data, &bad, sizeof bad);
+    hd_run_begin(&b.run, HD_TRAIN);
+    bool skipped = false;
+    hd_optimizer_step(&b.run, &b.optimizer, 1, 1, NULL, &skipped);
+    assert_true(skipped);
+    hd_params_get(&b.params, one, &one->t, &now);
+    assert_true(now == 0);
+    b.backend->upload(b.backend, one->grad.data, &g, sizeof g);
+    step(&b, 1, 1);
+    hd_params_get(&b.params, one, &one->t, &now);
+    assert_true(fabs((double)now + 0.69644) <= 1e-5);
+    bench_close(&b);
+}
+
+static void muon_needs_matrices(void **state)
+{
+    (void)state;
+    bench b;
+    hd_err err = {0};
+    bench_open(&b, 1);
+    assert_int_equal(hd_params_ready(&b.params, true, &err), HD_OK);
+    assert_int_equal(
+        hd_optimizer_init(&b.optimizer, &b.params, &(hd_optimizer_opt){.kind = HD_OPT_MUON}, &err), HD_EARG);
+    assert_non_null(strstr(err.text, "no blocks"));
+    bench_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -588,6 +722,9 @@ int main(void)
         cmocka_unit_test(updates_have_the_same_bits_on_any_number_of_threads),
         cmocka_unit_test(betas_of_0_are_obeyed_where_eps_is_given),
         cmocka_unit_test(a_model_that_is_not_for_training_is_refused),
+        cmocka_unit_test(muon_moves_matrices_as_its_formula_says_and_the_rest_by_adamw),
+        cmocka_unit_test(muon_brings_a_single_number_to_its_known_size),
+        cmocka_unit_test(muon_needs_matrices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/frame/verb.h"
-#include "train/history.h"
+#include "train/log/history.h"
 #include "view/plot.h"
 #include "view/draw/series.h"
 

@@ -39,6 +39,7 @@ bool hd_language_has(hd_lm_kind kind, const hd_option *row)
 {
     hd_run_parts parts = kinds[kind].parts | HD_HAS_SUBWORDS;
     if (parts & HD_HAS_UPDATES) parts |= HD_HAS_ADAM | HD_HAS_SGD | HD_HAS_DECAY | HD_HAS_VALIDATION;
+    if (parts & HD_HAS_BLOCKS) parts |= HD_HAS_MUON;
     if (parts & HD_HAS_NGRAM) parts |= HD_HAS_ADD_K;
     return hd_recipe_has_task(row, HD_TRAIN_LM) && (row->needs & parts || row->from == HD_FROM_TOKENIZER);
 }

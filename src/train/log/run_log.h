@@ -1,9 +1,9 @@
 /* The log of a run: what the loop tells, put down in the journal. A log that cannot be opened or written
    costs a warning, not the run. */
-#ifndef HD_TRAIN_RUN_LOG_H
-#define HD_TRAIN_RUN_LOG_H
+#ifndef HD_TRAIN_LOG_RUN_LOG_H
+#define HD_TRAIN_LOG_RUN_LOG_H
 
-#include "train/journal.h"
+#include "train/log/journal.h"
 #include "train/trainer.h"
 
 typedef struct hd_run_log {

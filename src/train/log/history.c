@@ -1,5 +1,5 @@
 /* The log of a run, read back. */
-#include "train/history.h"
+#include "train/log/history.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* TensorBoard event files: records of length, checksum, data, checksum; the data is a protobuf message Event,
    written by hand. Easy to get wrong: half a record ends the file for every reader, so what a failed write
    leaves is cut off again. */
-#include "train/events.h"
+#include "train/log/events.h"
 
 #include <errno.h>
 #include <fcntl.h>

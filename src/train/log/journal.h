@@ -7,8 +7,8 @@
 
    adds {"step":100,"kind":"train","time":1700000000.123,"loss":2.5,"tokens":4096} and the tags train/loss and
    train/tokens. */
-#ifndef HD_TRAIN_JOURNAL_H
-#define HD_TRAIN_JOURNAL_H
+#ifndef HD_TRAIN_LOG_JOURNAL_H
+#define HD_TRAIN_LOG_JOURNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The log of a training run and its events. Easy to get wrong: a line is there whole or not at all, for the
    next run reads it; what half a write leaves is cut off. */
-#include "train/journal.h"
+#include "train/log/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "base/file/lines.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "train/events.h"
+#include "train/log/events.h"
 
 enum { PARSE_ROOM = 4096, LONGEST_TAG = 256 };
 

@@ -1,7 +1,7 @@
 /* TensorBoard event files: scalars by tag and step, in records that TensorBoard follows while they are
    written. A file is for people: who gets a failure from here may go on without it. */
-#ifndef HD_TRAIN_EVENTS_H
-#define HD_TRAIN_EVENTS_H
+#ifndef HD_TRAIN_LOG_EVENTS_H
+#define HD_TRAIN_LOG_EVENTS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* What a run has told (train/journal.h), read back: the values of one field over the run. */
-#ifndef HD_TRAIN_HISTORY_H
-#define HD_TRAIN_HISTORY_H
+/* What a run has told (train/log/journal.h), read back: the values of one field over the run. */
+#ifndef HD_TRAIN_LOG_HISTORY_H
+#define HD_TRAIN_LOG_HISTORY_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* The log of a run. */
-#include "train/run_log.h"
+#include "train/log/run_log.h"
 
 #include <math.h>
 
