@@ -220,4 +220,31 @@ hd_rows hd_recur(hd_run *r, hd_rows z, hd_tensor *w, hd_tensor *bias, hd_tensor 
 hd_rows hd_window_of(hd_run *r, hd_rows p, hd_rows text, hd_tensor *start, hd_tensor **kappa,
                      hd_tensor **last);
 
+/* experts/: each row goes to some of E experts. hd_route gives the weights [R,K] of the K that a row goes to
+   (hd_real), and in *ids [R,K] which they are; w [E,C]; bias [E] or NULL changes the choice alone
+   (backend/experts.h). */
+typedef struct hd_route_opt {
+    hd_routing how;
+    int32_t *load; /* [loads, E] in backend memory, counted up for the balance loss, which is complete when
+                      backward begins; NULL: none */
+    size_t loads;  /* 1, or one for each item */
+    float coef;    /* of that loss: the sum over rows of coef * load / (sum of load) * share of each expert */
+} hd_route_opt;
+hd_tensor *hd_route(hd_run *r, hd_rows x, hd_tensor *w, const hd_tensor *bias, const hd_route_opt *opt,
+                    hd_tensor **ids);
+/* Rows sorted by expert, in backend memory. */
+typedef struct hd_dispatch {
+    const int32_t *begin, *token, *place; /* [E+1], [R*K], [R*K] */
+    size_t experts, rows;
+    int used;
+} hd_dispatch;
+/* load [E] or NULL: += the rows of each expert. False after a failure. */
+bool hd_dispatch_of(hd_run *r, hd_dispatch *d, const hd_tensor *ids, size_t experts, const hd_tensor *load);
+hd_tensor *hd_dispatch_rows(hd_run *r, hd_tensor *x, const hd_dispatch *d); /* x [R,C] to [R*K,C] */
+/* x w_e^T of rows of hd_dispatch_rows; w [E*out, C], each [E] or NULL its parts where they are prepared. */
+hd_tensor *hd_grouped_linear(hd_run *r, hd_tensor *x, hd_tensor *w, const hd_tensor *const *each,
+                             const hd_dispatch *d);
+/* Back to [R,C]: the sum of a row's K under its weights. */
+hd_tensor *hd_combine_experts(hd_run *r, hd_tensor *x, hd_tensor *weights, const hd_dispatch *d);
+
 #endif

@@ -130,6 +130,26 @@ static least of(const hd_attend_back_args *a)
 {
     return (least){0, sizes(a->q, a->k, a->v, a->dy) + sizes(a->dq, a->dk, a->dv)};
 }
+static least of(const hd_grouped_args *a)
+{
+    return (least){2 * (double)hd_cols_of(a->a) * (double)hd_count_of(a->y),
+                   sizes(a->a, a->y, a->add ? a->y : NULL) +
+                       (double)hd_count_of(a->b) *
+                           (a->b->prepared ? 2 : (double)hd_dtype_bytes(a->b->dtype))};
+}
+static least of(const hd_grouped_outer_args *a)
+{
+    return (least){2 * (double)hd_cols_of(a->a) * (double)hd_count_of(a->b),
+                   2 * sizes(a->y) + sizes(a->a, a->b)};
+}
+static least of(const hd_combine_args *a)
+{
+    return (least){0, sizes(a->x, a->y, a->add ? a->y : NULL)};
+}
+static least of(const hd_combine_back_args *a)
+{
+    return (least){0, sizes(a->dx, a->dy, a->x)};
+}
 static least of(const hd_square_sum_args *a)
 {
     return (least){0, 4.0 * (double)a->count};
