@@ -62,6 +62,14 @@
 #define RECORDED_recur                T(y) T(last) T(kept) T(z) T(re.w) T(re.bias) T(re.start) S(re.seg)
 #define RECORDED_recur_back \
     T(dz) T(dn) T(before) T(dstart) T(dy) T(dlast) T(y) T(kept) T(re.w) T(re.bias) T(re.start) S(re.seg)
+#define RECORDED_route                T(ids) T(weights) T(scores) T(logits) T(bias)
+#define RECORDED_route_back           T(dlogits) T(dweights) T(ids) T(weights) T(scores)
+#define RECORDED_dispatch             T(ids) T(load)
+#define RECORDED_combine              T(y) T(x) T(weights)
+#define RECORDED_combine_back         T(dx) T(dweights) T(dy) T(x) T(weights)
+#define RECORDED_grouped              T(y) T(a) T(b)
+#define RECORDED_grouped_outer        T(y) T(a) T(b)
+#define RECORDED_balance              T(bias) T(load) T(was)
 #define RECORDED_square_sum
 #define RECORDED_clip
 #define RECORDED_update

@@ -29,13 +29,26 @@ static void prepare_attention(hd_preparing *p, const hd_mha *m, bool cross)
     hd_prepare(p, m->out.w);
 }
 
+static void prepare_feed_forward(hd_preparing *p, const hd_ffn *f)
+{
+    hd_prepare(p, f->in.w);
+    hd_prepare(p, f->gate.w);
+    hd_prepare(p, f->out.w);
+}
+
+/* The router stays as it is: rounded, it would choose others. */
+static void prepare_experts(hd_preparing *p, const hd_experts *e)
+{
+    for (int i = 0; i < 2 * e->opt.count; i++) hd_prepare(p, e->part[i]);
+    prepare_feed_forward(p, &e->shared);
+}
+
 static void prepare_block(hd_preparing *p, const hd_block *block)
 {
     prepare_attention(p, &block->self, false);
     if (block->has_cross) prepare_attention(p, &block->cross, true);
-    hd_prepare(p, block->ffn.in.w);
-    hd_prepare(p, block->ffn.gate.w);
-    hd_prepare(p, block->ffn.out.w);
+    prepare_feed_forward(p, &block->ffn);
+    if (block->experts) prepare_experts(p, block->experts);
 }
 
 void hd_prepare_stack(hd_preparing *p, const hd_stack *k)

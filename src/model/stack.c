@@ -13,6 +13,7 @@ typedef struct layer_call { /* a block as hd_recompute sees it; pre-norm streams
     bool pre, placed;
     float dropout, drop_path;
     hd_places places; /* their tensors are inputs */
+    int32_t *load;    /* of experts */
 } layer_call;
 
 static hd_tensor *run_layer(hd_run *r, const void *context, hd_tensor *const *in)
@@ -24,6 +25,7 @@ static hd_tensor *run_layer(hd_run *r, const void *context, hd_tensor *const *in
                    .pre = c->pre,
                    .dropout = c->dropout,
                    .drop_path = c->drop_path,
+                   .load = c->load,
                    .places = c->placed ? &places : NULL};
     hd_block_of(r, c->block, &s, (hd_rows){in[1], c->memory_seg}, c->mask, NULL, NULL);
     return hd_stream_end(r, &s, NULL).t;
@@ -40,8 +42,8 @@ static void run_block(hd_run *r, const hd_stack *k, const hd_block *b, hd_stream
     const hd_places places = s->places ? *s->places : (hd_places){0};
     layer_call *c = hd_host_take(r, sizeof *c);
     if (!c) return;
-    *c = (layer_call){b,          s->x.seg,     memory.seg, mask, s->pre, s->places != NULL,
-                      s->dropout, s->drop_path, places};
+    *c = (layer_call){b,          s->x.seg,     memory.seg, mask,   s->pre, s->places != NULL,
+                      s->dropout, s->drop_path, places,     s->load};
     s->x.t =
         hd_recompute(r, run_layer, c, (hd_tensor *const[]){s->x.t, memory.t, places.query, places.memory},
                      s->places ? 4 : 2);
@@ -90,6 +92,7 @@ static void run_stream(hd_run *r, const hd_stack *k, int first, int end, hd_stre
                        hd_slot *slot)
 {
     s->pre = k->opt.pre_norm, s->dropout = k->opt.dropout;
+    s->load = hd_experts_load(r, &k->opt.experts);
     const keeper kept = keeper_of(r, s, slot);
     for (int l = first; l < end; l++) {
         hd_probe_enter(r, "%d", l);
@@ -157,7 +160,9 @@ double hd_stack_flops(const hd_stack_opt *o, double items, double length, double
 {
     double d = (double)o->width, f = (double)o->inner * (o->gated ? 1.5 : 1), a = (double)attention_width(o),
            kv = o->kv_heads ? a * o->kv_heads / o->heads : a;
-    double each = 4 * d * (a + kv) + 4 * d * f;
+    double sparse = hd_experts_layers(&o->experts, o->layers) / (double)o->layers;
+    double each = 4 * d * (a + kv) + (1 - sparse) * 4 * d * f;
+    if (sparse > 0) each += sparse * hd_experts_flops(&o->experts, o->width);
     if (!o->cross)
         return o->layers * (items * length) *
                (each + 4 * a * length + 2 * a * fmin((double)o->relative_span, length));

@@ -22,6 +22,7 @@ typedef struct hd_stack_names {
     const char *query_norm, *key_norm;     /* of attention; NULL: these names have none */
     const char *in, *back;                 /* of the feed-forward layer */
     const char *gated[2];                  /* of a gated one in place of `in`; NULL: there is none */
+    hd_expert_names experts;               /* in place of both; experts.router NULL: there are none */
     const char *last;                      /* the norm behind all layers */
     bool transposed;                       /* files hold weights [in, out] */
     bool norm_first; /* a norm is registered before what it belongs to; sums over all parameters, such as the

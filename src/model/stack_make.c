@@ -90,10 +90,30 @@ static void make_relative(hd_params *p, const hd_stack_opt *o, hd_block *b)
     }
 }
 
-static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int layer)
+static void make_feed_forward(hd_params *p, const hd_stack_opt *o, hd_block *b, int layer)
 {
     const hd_stack_names *n = names_of(o);
     hd_dense_opt dense = {.init = init_of(o), .no_bias = o->unbiased, .transposed = n->transposed};
+    char name[160];
+#define NAMED(last) named(name, o, "%s.%d.%s", n->layers, layer, last)
+    if (hd_experts_at(&o->experts, layer)) {
+        b->experts = hd_experts_make(p, &o->experts, o->width, o->act, init_of(o),
+                                     hd_experts_layers(&o->experts, o->layers), &n->experts,
+                                     named(name, o, "%s.%d", n->layers, layer));
+        return;
+    }
+    b->ffn = (hd_ffn){.act = o->act, .dropout = o->inner_dropout};
+    b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED(o->gated ? n->gated[0] : n->in));
+    if (o->gated) b->ffn.gate = hd_dense_make(p, o->width, o->inner, &dense, NAMED(n->gated[1]));
+    b->ffn.out = hd_dense_make(p, o->inner, o->width, &dense, NAMED(n->back));
+    hd_param_matrices(b->ffn.in.w, o->inner, 0, 0), hd_param_matrices(b->ffn.gate.w, o->inner, 0, 0);
+    hd_param_matrices(b->ffn.out.w, o->width, 0, 0);
+#undef NAMED
+}
+
+static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int layer)
+{
+    const hd_stack_names *n = names_of(o);
     char name[160];
 #define NAMED(last) named(name, o, "%s.%d.%s", n->layers, layer, last)
 #define NORM(i, when) \
@@ -110,12 +130,7 @@ static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int lay
         NORM(1, false);
     }
     NORM(2, true);
-    b->ffn = (hd_ffn){.act = o->act, .dropout = o->inner_dropout};
-    b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED(o->gated ? n->gated[0] : n->in));
-    if (o->gated) b->ffn.gate = hd_dense_make(p, o->width, o->inner, &dense, NAMED(n->gated[1]));
-    b->ffn.out = hd_dense_make(p, o->inner, o->width, &dense, NAMED(n->back));
-    hd_param_matrices(b->ffn.in.w, o->inner, 0, 0), hd_param_matrices(b->ffn.gate.w, o->inner, 0, 0);
-    hd_param_matrices(b->ffn.out.w, o->width, 0, 0);
+    make_feed_forward(p, o, b, layer);
     NORM(2, false);
 #undef NORM
 #undef NAMED
@@ -132,7 +147,6 @@ static const char *missing(const hd_stack_opt *o)
            : o->unit_gain       ? "gains that files hold minus 1"
            : o->output_norms    ? "norms on outputs"
            : o->latent.rank     ? "latent attention"
-           : o->experts.count   ? "experts"
                                 : NULL;
 }
 
@@ -159,7 +173,7 @@ hd_status hd_stack_check(const hd_stack_opt *o, hd_err *err)
                           "relative attention has 0 to %d distances and blocks of 0 or more: not "
                           "%d and %d",
                           MOST_SPAN, o->relative_span, o->local_block);
-    return HD_OK;
+    return hd_experts_check(&o->experts, err);
 }
 
 hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd_err *err)
@@ -167,6 +181,8 @@ hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd
     char name[160];
     if (opt->gated && !names_of(opt)->gated[0])
         return hd_err_set(err, HD_EARG, "blocks of these names have no gate");
+    if (opt->experts.count && (!names_of(opt)->experts.router || !opt->gated))
+        return hd_err_set(err, HD_EARG, "only blocks of Llama's names, with a gate, have experts");
     if (opt->cross && !names_of(opt)->cross)
         return hd_err_set(err, HD_EARG, "blocks of these names have no cross-attention");
     *out = (hd_stack){.opt = *opt, .block = hd_mem_array((size_t)opt->layers, sizeof *out->block)};
@@ -180,6 +196,7 @@ hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd
 
 void hd_stack_release(hd_stack *s)
 {
+    for (int l = 0; s->block && l < s->opt.layers; l++) hd_experts_free(s->block[l].experts);
     hd_mem_free(s->block);
     *s = (hd_stack){0};
 }

@@ -81,4 +81,11 @@ const hd_stack_names hd_stack_llama = {
     .gated = {"mlp.gate_proj", "mlp.up_proj"},
     .in = "mlp.up_proj",
     .back = "mlp.down_proj",
+    .experts = {.router = "mlp.gate",
+                .bias = "e_score_correction_bias",
+                .experts = "mlp.experts",
+                .in = "gate_proj",
+                .gate = "up_proj",
+                .out = "down_proj",
+                .shared = "mlp.shared_experts"},
     .last = "norm"};

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "nn/block/experts.h"
+
 static hd_tensor *value(hd_param *p)
 {
     return p ? &p->t : NULL;
@@ -260,6 +262,7 @@ void hd_block_of(hd_run *r, const hd_block *b, hd_stream *s, hd_rows memory, hd_
     }
     hd_probe_enter(r, "ffn");
     x = hd_stream_in(r, s, &b->norm[2]);
-    hd_stream_out(r, s, &b->norm[2], hd_ffn_of(r, &b->ffn, x));
+    hd_stream_out(r, s, &b->norm[2],
+                  b->experts ? hd_experts_of(r, b->experts, x, s->load) : hd_ffn_of(r, &b->ffn, x));
     hd_probe_leave(r);
 }

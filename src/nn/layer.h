@@ -99,6 +99,7 @@ typedef struct hd_stream {
     float dropout;           /* of branches */
     float drop_path, late;   /* their stochastic depth; that of the pending one */
     const hd_places *places; /* of attention; NULL: none */
+    int32_t *load;           /* of experts, for their balance loss; NULL: none */
 } hd_stream;
 
 hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n); /* the input of the sublayer */
@@ -110,7 +111,8 @@ hd_rows hd_stream_end(hd_run *r, hd_stream *s,
 typedef struct hd_block {
     hd_mha self, cross;
     hd_ffn ffn;
-    hd_norm_layer norm[3]; /* of self, cross, ffn */
+    struct hd_experts *experts; /* in its place (nn/block/experts.h); NULL: none */
+    hd_norm_layer norm[3];      /* of self, cross, ffn */
     bool has_cross;
 } hd_block;
 

@@ -27,7 +27,7 @@ void hd_params_release(hd_params *p)
         hd_mem_free(p->list[i]->name);
         hd_mem_free(p->list[i]);
     }
-    hd_mem_free(p->list);
+    hd_mem_free(p->list), hd_mem_free(p->balanced);
     if (p->value) p->backend->release(p->backend, p->value, p->total * sizeof(hd_real));
     if (p->grad) p->backend->release(p->backend, p->grad, p->trainable * sizeof(hd_real));
     if (p->shadow) p->backend->release(p->backend, p->shadow, p->total * sizeof *p->shadow);
@@ -107,6 +107,14 @@ hd_param *hd_param_alias(hd_params *p, hd_param *of, const char *format, ...)
     hd_param *one = add(p, hd_rows_of(&of->t), hd_cols_of(&of->t), of->init, name);
     if (one) one->alias = of;
     return one;
+}
+
+void hd_params_balance(hd_params *p, const hd_balanced *b)
+{
+    if (p->err.status ||
+        hd_mem_reserve(&p->balanced, &p->balance_room, p->balances + 1, sizeof *p->balanced, &p->err))
+        return;
+    p->balanced[p->balances++] = *b;
 }
 
 void hd_param_shape(hd_param *one, int rank, const size_t *shape)

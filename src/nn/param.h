@@ -54,6 +54,13 @@ typedef struct hd_group { /* a range of the flat buffers that is updated alike *
     float factor; /* of the learning rate */
 } hd_group;
 
+/* Experts whose load is to be balanced: vectors of [E]. Behind each update `was` gets the load of it, which
+   begins anew, and the bias, or NULL, moves against it by `rate`. */
+typedef struct hd_balanced {
+    hd_param *load, *was, *bias;
+    float rate;
+} hd_balanced;
+
 typedef struct hd_params {
     hd_backend *backend;
     uint64_t serial; /* tells them apart from later ones at the same address; 0: released */
@@ -66,6 +73,8 @@ typedef struct hd_params {
     float factor[HD_PARAM_GROUPS];
     hd_group range[2 * HD_PARAM_GROUPS];
     size_t ranges;
+    hd_balanced *balanced;
+    size_t balances, balance_room;
     const char *prefix; /* an optional prefix of all names in files; NULL: none; borrowed */
     hd_err err;         /* the first failure of the add calls */
 } hd_params;
@@ -88,6 +97,7 @@ hd_param *hd_param_part(hd_params *p, hd_param *whole, size_t row, size_t rows, 
 hd_param *hd_param_view(hd_params *p, hd_param *whole, size_t row, size_t rows);
 hd_param *hd_param_alias(hd_params *p, hd_param *of, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+void hd_params_balance(hd_params *p, const hd_balanced *b);
 /* The shape that it has in files, of as many numbers in the same order: [out, channels, height, width] of a
    convolution, whose t is [out, channels * height * width]. Accepts NULL. */
 void hd_param_shape(hd_param *one, int rank, const size_t *shape);

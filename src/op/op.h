@@ -228,6 +228,7 @@ typedef struct hd_route_opt {
     int32_t *load; /* [loads, E] in backend memory, counted up for the balance loss, which is complete when
                       backward begins; NULL: none */
     size_t loads;  /* 1, or one for each item */
+    bool counted;  /* load is complete already: a block is computed again */
     float coef;    /* of that loss: the sum over rows of coef * load / (sum of load) * share of each expert */
 } hd_route_opt;
 hd_tensor *hd_route(hd_run *r, hd_rows x, hd_tensor *w, const hd_tensor *bias, const hd_route_opt *opt,

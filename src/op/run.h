@@ -27,6 +27,7 @@ typedef struct hd_run {
     hd_grad_watch *watch; /* of the parameters' gradients; NULL: not watched */
     bool taping;          /* record for backward */
     bool training;        /* dropout draws */
+    bool counting;        /* loads of experts are counted, though nothing is learned */
     uint32_t draws;       /* ops that drew in this step */
     const hd_probe *probe;
     char scope[192];          /* of the layer being run; only kept with a probe */

@@ -8,9 +8,9 @@
 #include "base/system/clock.h"
 #include "base/mem.h"
 #include "decode/search.h"
-#include "model/lm/gpt.h"
 #include "model/prepare.h"
 #include "op/replay.h"
+#include "task/bench_decoder.h"
 #include "task/bench_pictures.h"
 #include "task/bench_sounds.h"
 #include "train/optimizer.h"
@@ -30,6 +30,8 @@ typedef struct spec {
     hd_classifier_opt (*pictures)(void); /* TRAIN_PICTURES: what learns from them */
     int relative;                        /* distances of relative attention; 0: none */
     hd_encdec_opt (*sounds)(void);       /* TRAIN_SOUNDS: the same of sounds, `length` frames each */
+    bool llama;                          /* blocks of a Llama */
+    int experts;                         /* so many, of half the hidden columns, of which a token uses two */
 } spec;
 
 /* GPT-2 with sequences of a length, to see what relative attention costs and how its memory grows. */
@@ -45,6 +47,10 @@ static const spec specs[] = {
     {"gpt2 train", TRAIN_GPT, 12, 12, 768, 3072, 50304, 64, 1024, 0, .gpu = true},
     {"nano train", TRAIN_GPT, 4, 4, 128, 512, 512, 8, 256, 0, .gpu = false},
     {"nano relative", TRAIN_GPT, 4, 4, 128, 512, 512, 8, 256, 0, .relative = 256},
+    {"llama train", TRAIN_GPT, 12, 12, 768, 2048, 50304, 64, 1024, .gpu = true, .llama = true},
+    {"moe train", TRAIN_GPT, 12, 12, 768, 2048, 50304, 64, 1024, .gpu = true, .llama = true, .experts = 8},
+    {"nano llama", TRAIN_GPT, 4, 4, 128, 384, 512, 8, 256, .llama = true},
+    {"nano moe", TRAIN_GPT, 4, 4, 128, 384, 512, 8, 256, .llama = true, .experts = 8},
     GPT2("gpt2 2048", 2048, 0),
     GPT2("gpt2 relative 512", 512, 512),
     GPT2("gpt2 relative 1024", 1024, 1024),
@@ -61,6 +67,9 @@ static const spec specs[] = {
     {"base beam4 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 4, .gpu = true},
     {"gpt2 greedy 1", DECODE_GPT, 12, 12, 768, 3072, 50257, 1, 128, 1, .gpu = false},
     {"gpt2 greedy 64", DECODE_GPT, 12, 12, 768, 3072, 50257, 64, 128, 1, .gpu = true},
+    {"moe greedy 1", DECODE_GPT, 12, 12, 768, 2048, 50257, 1, 128, 1, .llama = true, .experts = 8},
+    {"moe greedy 64", DECODE_GPT, 12, 12, 768, 2048, 50257, 64, 128, 1, .gpu = true, .llama = true,
+     .experts = 8},
     /* cells wait for the word before, attention for nothing: how the time of a sentence grows with its words
      */
     {"lstm 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, .reads = "lstm"},
@@ -107,16 +116,8 @@ static hd_status make_model(job *j, hd_err *err)
         const hd_encdec_opt o = s->sounds();
         st = hd_bench_sounds_make(&j->sounds, j->backend, &o, s->items, s->length, err);
     } else if (s->work == TRAIN_GPT || s->work == DECODE_GPT) {
-        hd_gpt_opt o = {.stack.pre_norm = true,
-                        .stack.layers = s->layers,
-                        .stack.heads = s->heads,
-                        .stack.width = s->width,
-                        .vocab = s->vocab,
-                        .positions = s->length,
-                        .no_positions = s->relative > 0,
-                        .stack.relative_span = s->relative,
-                        .stack.eps = 1e-5f,
-                        .stack.act = HD_gelu};
+        const hd_gpt_opt o = hd_bench_decoder_opt(&(hd_bench_decoder){
+            s->layers, s->heads, s->width, s->inner, s->vocab, s->length, s->relative, s->llama, s->experts});
         st = hd_gpt_new(&j->gpt, j->backend, &o, training, err);
     } else {
         float drop = training ? 0.1f : 0;

@@ -134,6 +134,15 @@ static void share_statistics(hd_run *r, hd_params *p)
     HD_CALL(r, mix, .y = &all, .x = &all, .a = 1 / (float)r->backend->ranks);
 }
 
+static void balance(hd_run *r, const hd_params *p)
+{
+    for (size_t i = 0; i < p->balances; i++) {
+        const hd_balanced *b = &p->balanced[i];
+        HD_CALL(r, balance, .bias = b->bias ? &b->bias->t : NULL, .load = &b->load->t, .was = &b->was->t,
+                .rate = b->rate, .step = r->block);
+    }
+}
+
 void hd_optimizer_update(hd_run *r, hd_optimizer *o)
 {
     hd_params *p = o->params;
@@ -145,6 +154,7 @@ void hd_optimizer_update(hd_run *r, hd_optimizer *o)
     HD_CALL(r, square_sum, .sum = o->squares, .x = p->grad, .count = p->trainable);
     HD_CALL(r, clip, .step = r->block, .sum = o->squares, .updates = o->done, .limit = o->opt.clip);
     for (size_t i = 0; i < p->ranges; i++) update_group(r, o, &p->range[i]);
+    balance(r, p);
     if (o->mean)
         HD_CALL(r, average, .mean = o->mean, .value = p->value, .count = p->trainable,
                 .decay = o->opt.average, .step = r->block);

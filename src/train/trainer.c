@@ -68,6 +68,7 @@ static void tell(const trainer *t, const hd_news *n)
 static void report(trainer *t)
 {
     hd_news n = news_of(t, HD_NEWS_REPORT);
+    n.experts = hd_expert_load_last(t->o->params);
     tell(t, &n);
     t->loss = t->tokens = t->flops = t->used = 0;
     t->since = hd_seconds();
@@ -196,7 +197,10 @@ static hd_status judge(trainer *t, bool due, hd_err *err)
     bool first = !t->r->backend->rank;
     hd_err why = {0};
     hd_optimizer_swap(t->o);
+    hd_expert_load_begin(t->r);
     hd_status s = t->t->validate(t->r, t->t->context, &n.valid, &why);
+    hd_status counted = hd_expert_load_end(t->r, t->o->params, &n.experts, &why);
+    if (!s) s = counted;
     n.valid.seconds = hd_seconds() - began;
     if (s == HD_ENUMBER || (!s && !isfinite(n.valid.loss)))
         s = not_finite(t, "what the model gives in the validation is", err);

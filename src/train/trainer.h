@@ -7,6 +7,7 @@
 
 #include "metric/figure.h"
 #include "train/checkpoint.h"
+#include "train/experts/load.h"
 #include "train/schedule.h"
 
 /* A batch, as the loop sees it: that of all processes, but for the parts. */
@@ -58,15 +59,16 @@ typedef enum hd_news_kind {
 typedef struct hd_news {
     hd_news_kind kind;
     const hd_progress *at;
-    double loss;          /* of training, per token */
-    double rate, norm;    /* learning rate, gradient norm of the last update */
-    double tokens_second; /* target tokens */
-    double flops_second;  /* of forward and backward */
-    double seconds, left; /* since this call began, and about how many are to come; NaN: not known */
-    uint64_t planned;     /* BEGIN: updates until the limits of the sitting are reached; 0: not known */
-    uint64_t warmup;      /* BEGIN: updates of the warm-up, after it was fitted */
-    hd_validation valid;  /* VALID */
-    bool best;            /* VALID: the best so far */
+    double loss;            /* of training, per token */
+    double rate, norm;      /* learning rate, gradient norm of the last update */
+    double tokens_second;   /* target tokens */
+    double flops_second;    /* of forward and backward */
+    double seconds, left;   /* since this call began, and about how many are to come; NaN: not known */
+    uint64_t planned;       /* BEGIN: updates until the limits of the sitting are reached; 0: not known */
+    uint64_t warmup;        /* BEGIN: updates of the warm-up, after it was fitted */
+    hd_validation valid;    /* VALID */
+    bool best;              /* VALID: the best so far */
+    hd_expert_load experts; /* REPORT: of the last update; VALID: of all that was validated with */
 } hd_news;
 
 typedef enum hd_ending {

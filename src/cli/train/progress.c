@@ -37,11 +37,17 @@ static void put_place(FILE *f, const hd_train_progress *p, const hd_news *n)
     if (epochs) fprintf(f, "/%" PRIu64, epochs);
 }
 
+static void put_experts(FILE *f, const hd_news *n)
+{
+    if (n->experts.layers) fprintf(f, "  MaxVio %.2f", n->experts.mean);
+}
+
 static void put_training(FILE *f, const hd_train_progress *p, const hd_news *n)
 {
     char speed[32], left[32];
     put_place(f, p, n);
     fprintf(f, "  loss %.4f  rate %.3g", n->loss, n->rate);
+    put_experts(f, n);
     if (isfinite(n->tokens_second))
         fprintf(f, "  %s %s/s", hd_grouped((uint64_t)n->tokens_second, speed),
                 hd_tasks[p->options->task]->unit);
@@ -59,6 +65,7 @@ static void put_valid(FILE *f, const hd_train_progress *p, const hd_news *n)
         if (m->title && !isnan(m->value)) hd_figure_put(&t, m, "  ");
     if (t.data) fputs(t.data, f);
     hd_text_release(&t);
+    put_experts(f, n);
     fprintf(f, "  after %s%s", hd_clock(n->seconds, seconds), n->best ? "  (best)" : "");
 }
 

@@ -63,7 +63,7 @@ hd_tensor *hd_route(hd_run *r, hd_rows x, hd_tensor *w, const hd_tensor *bias, c
     if (r->err.status) return NULL;
     HD_CALL(r, gemm, .y = logits, .a = x.t, .b = w, .b_transposed = true);
     HD_CALL(r, route, .ids = *ids, .weights = weights, .scores = scores, .logits = logits, .bias = bias,
-            .item = o.item, .load = r->again ? NULL : opt_->load, .loads = o.loads, .how = o.how);
+            .item = o.item, .load = opt_->counted ? NULL : opt_->load, .loads = o.loads, .how = o.how);
     hd_probe_offer(r, "router", scores, x.seg);
     return hd_record_opt(r, weights, NULL, route_back, o, x.t, w, *ids, scores);
 }

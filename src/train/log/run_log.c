@@ -2,6 +2,7 @@
 #include "train/log/run_log.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "train/checkpoint.h"
 
@@ -20,6 +21,20 @@ void hd_run_log_close(hd_run_log *l)
 {
     hd_journal_close(l->journal, NULL);
     l->journal = NULL;
+}
+
+/* Layer after layer, those that have experts, counted from 1. */
+static void add_experts(hd_journal *j, const hd_news *n, const char *kind, hd_err *err)
+{
+    hd_field field[1 + HD_EXPERT_LAYERS] = {HD_FIELD("max_violation", n->experts.mean)};
+    char name[HD_EXPERT_LAYERS][16];
+    for (size_t i = 0; i < n->experts.layers; i++) {
+        snprintf(name[i], sizeof name[i], "layer_%zu", i + 1);
+        field[1 + i] = HD_FIELD((const char *)name[i], n->experts.violation[i]);
+    }
+    hd_report_line line = {
+        .step = n->at->step, .kind = kind, .fields = field, .count = 1 + n->experts.layers};
+    if (n->experts.layers) hd_journal_add(j, &line, err);
 }
 
 static void add_training(hd_journal *j, const hd_news *n, hd_err *err)
@@ -58,6 +73,8 @@ void hd_run_log_tell(hd_run_log *l, const hd_news *n)
     if (!l->journal) return;
     if (n->kind == HD_NEWS_REPORT) add_training(l->journal, n, &err);
     if (n->kind == HD_NEWS_VALID) add_valid(l->journal, n, &err);
+    if (n->kind == HD_NEWS_REPORT && !err.status) add_experts(l->journal, n, "train_experts", &err);
+    if (n->kind == HD_NEWS_VALID && !err.status) add_experts(l->journal, n, "valid_experts", &err);
     if (!err.status) return;
     hd_log_say(l->log, HD_WARN, "continuing without a log: %s", err.text);
     hd_run_log_close(l);
