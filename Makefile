@@ -63,8 +63,8 @@ tsan: ## run the tests with the thread sanitizer
 fuzz: ## feed every reader of files FUZZ_RUNS broken ones
 	@scripts/deps build fuzz
 	$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DHEED_TESTS=OFF -DHEED_FUZZ=ON)
-	$(call compile,build-fuzz,heed_fuzz_safetensors heed_fuzz_torch heed_fuzz_files heed_fuzz_tokenizer heed_fuzz_published heed_fuzz_wav heed_fuzz_image heed_fuzz_pictures heed_fuzz_midi heed_fuzz_strokes)
-	@mkdir -p build-fuzz/corpus build-fuzz/corpus-torch build-fuzz/corpus-files build-fuzz/corpus-tokenizer build-fuzz/corpus-published build-fuzz/corpus-wav build-fuzz/corpus-image build-fuzz/corpus-pictures build-fuzz/corpus-midi build-fuzz/corpus-strokes
+	$(call compile,build-fuzz,heed_fuzz_safetensors heed_fuzz_torch heed_fuzz_files heed_fuzz_tokenizer heed_fuzz_published heed_fuzz_wav heed_fuzz_image heed_fuzz_pictures heed_fuzz_midi heed_fuzz_strokes heed_fuzz_template)
+	@mkdir -p build-fuzz/corpus build-fuzz/corpus-torch build-fuzz/corpus-files build-fuzz/corpus-tokenizer build-fuzz/corpus-published build-fuzz/corpus-wav build-fuzz/corpus-image build-fuzz/corpus-pictures build-fuzz/corpus-midi build-fuzz/corpus-strokes build-fuzz/corpus-template
 	@build-fuzz/fuzz_safetensors -runs=$(FUZZ_RUNS) -dict=tests/fuzz/safetensors.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus
 	@build-fuzz/fuzz_torch -runs=$(FUZZ_RUNS) -dict=tests/fuzz/torch.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-torch tests/tensor/torch
 	@build-fuzz/fuzz_files -runs=$(FUZZ_RUNS) -dict=tests/fuzz/files.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-files tests/fuzz/files
@@ -75,6 +75,7 @@ fuzz: ## feed every reader of files FUZZ_RUNS broken ones
 	@build-fuzz/fuzz_pictures -runs=$(FUZZ_RUNS) -max_len=600 -dict=tests/fuzz/pictures.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-pictures
 	@build-fuzz/fuzz_midi -runs=$(FUZZ_RUNS) -max_len=400 -dict=tests/fuzz/midi.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-midi
 	@build-fuzz/fuzz_strokes -runs=$(FUZZ_RUNS) -max_len=4096 -dict=tests/fuzz/strokes.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-strokes
+	@build-fuzz/fuzz_template -runs=$(FUZZ_RUNS) -max_len=4096 -dict=tests/fuzz/template.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-template
 
 install: ## install under PREFIX (default /usr/local), below DESTDIR if set
 	$(call configure,build,$(plain) -DCMAKE_INSTALL_PREFIX='$(PREFIX)')
