@@ -29,6 +29,7 @@ typedef struct variant {
     float dropout;
     size_t width, heads, inner, vocab; /* 0: those of toy.h */
     int relative, block;
+    int experts; /* all of which are used: where rounding changes the choice, nothing can be compared */
 } variant;
 
 static const variant variants[] = {
@@ -52,6 +53,9 @@ static const variant variants[] = {
     {"gpt, relative attention", .gpt = true, .norm = PRE, .act = HD_gelu, .dropout = 0.2f, .relative = 5},
     {"gpt, relative attention, blocks, heads of 64", .gpt = true, .norm = PRE, .act = HD_gelu,
      .dropout = 0.1f, .width = 128, .heads = 2, .inner = 256, .vocab = 100, .relative = 6, .block = 3},
+    {"gpt, experts", .gpt = true, .norm = PRE, .act = HD_silu, .experts = 4},
+    {"gpt, experts, 1000 words", .gpt = true, .norm = PRE, .act = HD_silu, .width = 256, .heads = 4,
+     .inner = 512, .vocab = 1000, .experts = 6},
     {"gpt, heads of 64, 1000 words", .gpt = true, .norm = PRE, .act = HD_gelu_tanh, .dropout = 0.1f,
      .width = 256, .heads = 4, .inner = 512, .vocab = 1000},
 };
@@ -75,6 +79,15 @@ static hd_gpt_opt gpt_of(const variant *v)
     if (v->vocab) o.vocab = v->vocab;
     o.stack.pre_norm = v->norm != POST, o.stack.act = v->act;
     o.stack.dropout = o.stack.attention_dropout = v->dropout;
+    if (!v->experts) return o;
+    o.names = &hd_gpt_names_llama, o.no_positions = true;
+    o.stack.rms = o.stack.gated = o.stack.unbiased = true, o.stack.inner = v->inner ? v->inner : 48;
+    o.stack.experts = (hd_experts_opt){.count = v->experts,
+                                       .used = v->experts,
+                                       .shared = 1,
+                                       .inner = o.stack.inner / 2,
+                                       .balance = 0.01f,
+                                       .first = 1};
     return o;
 }
 
