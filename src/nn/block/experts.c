@@ -165,6 +165,22 @@ static hd_routing routing_of(const hd_experts_opt *o)
                         .scaling = o->scaling > 0 ? o->scaling : 1};
 }
 
+/* For probes: the weight of each expert [R,E], 0 where it is not used. */
+static void offer(hd_run *r, const hd_experts *e, const hd_tensor *ids, const hd_tensor *weights,
+                  const hd_seg *seg)
+{
+    if (!hd_probe_here(r) || r->err.status) return;
+    size_t rows = hd_rows_of(ids), used = hd_cols_of(ids), count = (size_t)e->opt.count;
+    int32_t *id = hd_host_take(r, rows * used * sizeof *id);
+    hd_real *weight = hd_host_take(r, rows * (used + count) * sizeof *weight);
+    if (!id || !weight || !hd_read(r, weights, weight)) return;
+    r->backend->download(r->backend, id, ids->data, rows * used * sizeof *id);
+    hd_real *each = weight + rows * used;
+    for (size_t i = 0; i < rows * used; i++)
+        if (id[i] >= 0) each[i / used * count + (size_t)id[i]] = weight[i];
+    hd_probe_offer(r, "experts", hd_from(r, rows, count, each), seg);
+}
+
 hd_rows hd_experts_of(hd_run *r, const hd_experts *e, hd_rows x, int32_t *load)
 {
     hd_tensor *ids = NULL;
@@ -173,14 +189,18 @@ hd_rows hd_experts_of(hd_run *r, const hd_experts *e, hd_rows x, int32_t *load)
     size_t inner = e->opt.inner;
     balance_of(r, e, x, load, &o);
     hd_tensor *weights = hd_route(r, x, &e->router->t, e->bias ? &e->bias->t : NULL, &o, &ids);
-    hd_probe_offer(r, "weights", weights, x.seg);
+    if (weights) offer(r, e, ids, weights, x.seg);
     bool counts = (r->training && !r->again) || r->counting;
     if (!weights || !hd_dispatch_of(r, &d, ids, (size_t)e->opt.count, counts ? &e->load->t : NULL))
         return hd_rows_with(x, NULL);
     hd_tensor *h = hd_grouped_linear(r, hd_dispatch_rows(r, x.t, &d), &e->in->t, e->part_in, &d);
     h = hd_mul(r, hd_apply(r, hd_slice_cols(r, h, 0, inner), e->act), hd_slice_cols(r, h, inner, inner));
     hd_tensor *y = hd_combine_experts(r, hd_grouped_linear(r, h, &e->out->t, e->part_out, &d), weights, &d);
-    if (e->shared.in.w) y = hd_add(r, hd_ffn_of(r, &e->shared, x).t, y);
+    if (e->shared.in.w) {
+        hd_probe_enter(r, "shared");
+        y = hd_add(r, hd_ffn_of(r, &e->shared, x).t, y);
+        hd_probe_leave(r);
+    }
     return hd_rows_with(x, hd_probe_offer(r, "out", y, x.seg));
 }
 
