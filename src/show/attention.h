@@ -55,6 +55,13 @@ typedef struct hd_attention_place {
     size_t line, part, parts;
 } hd_attention_place;
 
+/* Of a model with experts: how much each token uses each. */
+typedef struct hd_attention_experts {
+    size_t layers, count; /* those that have experts; experts of one */
+    size_t *layer;        /* [layers] which they are, from 0 */
+    float **weight;       /* [layers] of [targets, count]; 0: not used */
+} hd_attention_experts;
+
 /* A BERT has no targets, a language model no sources. */
 typedef struct hd_attention_maps {
     hd_arena memory; /* of all that follows */
@@ -70,6 +77,7 @@ typedef struct hd_attention_maps {
     const hd_attention_head *aligned;   /* heads of cross-attention that say when a token was spoken, */
     size_t alignings;                   /* whose mean is drawn where nothing is picked; 0: none */
     hd_attention_part part[HD_ATTENTION_KINDS];
+    hd_attention_experts experts;
 } hd_attention_maps;
 
 /* The input; all borrowed. */
@@ -108,6 +116,9 @@ typedef struct hd_attention_ask {
 hd_status hd_attention_collect(hd_attention_maps *out, hd_run *r, const hd_model *m,
                                const hd_attention_ask *ask, hd_err *err);
 void hd_attention_release(hd_attention_maps *a); /* accepts {0} and half-built */
+
+/* attention_experts.c: keeps an offer that says which experts the targets use, if it is one. */
+void hd_attention_keep_experts(hd_attention_maps *a, hd_run *r, const hd_offer *offer);
 
 /* For callers that fill one themselves: weights of 0 and no names. */
 hd_status hd_attention_init(hd_attention_maps *out, size_t sources, size_t targets,

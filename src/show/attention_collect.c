@@ -150,6 +150,7 @@ static void collect(void *context, hd_run *r, const hd_offer *offer)
 {
     collection *c = context;
     size_t layer;
+    if (!offer->keys) hd_attention_keep_experts(c->into, r, offer);
     if (!offer->keys || offer->gradient) return;
     for (int k = 0; k < HD_ATTENTION_KINDS; k++)
         if (is_weights(offer->name, k, &c->has[k], &layer)) keep(c, r, offer, k, layer);

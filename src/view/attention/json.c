@@ -43,6 +43,29 @@ static void put_unknown(hd_text *to, const char *key, const hd_shown_token *t, s
     if (*before) hd_text_put(to, "]");
 }
 
+/* ,"experts": of each layer that has some, for each token those it uses, and how much. */
+static void put_experts(hd_text *to, const hd_attention_maps *a)
+{
+    const hd_attention_experts *e = &a->experts;
+    for (size_t l = 0; l < e->layers; l++) {
+        hd_text_print(to, "%s{\"layer\":%zu,\"count\":%zu,\"used\":[", l ? "," : ",\"experts\":[",
+                      e->layer[l] + 1, e->count);
+        for (size_t i = 0; i < a->targets; i++) {
+            const char *between = "";
+            hd_text_put(to, i ? ",[" : "[");
+            for (size_t k = 0; k < e->count; k++) {
+                if (!(e->weight[l][i * e->count + k] > 0)) continue;
+                hd_text_print(to, "%s[%zu,", between, k + 1), between = ",";
+                hd_markup_number(to, (double)e->weight[l][i * e->count + k], EXACT);
+                hd_text_put(to, "]");
+            }
+            hd_text_put(to, "]");
+        }
+        hd_text_put(to, "]}");
+    }
+    if (e->layers) hd_text_put(to, "]");
+}
+
 void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool inside_html)
 {
     if (a->place.line) hd_text_print(to, "\"line\":%zu,", a->place.line);
@@ -59,6 +82,7 @@ void hd_attention_json_texts(hd_text *to, const hd_attention_maps *a, bool insid
     put_unknown(to, "source_unknown", a->source, a->sources);
     put_unknown(to, "input_unknown", a->input, a->targets);
     put_unknown(to, "output_unknown", a->output, a->targets);
+    put_experts(to, a);
 }
 
 /* ,"png": the picture itself */

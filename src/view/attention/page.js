@@ -545,17 +545,25 @@ function pointAt(x, y) {
     return y < top || x < left ? [-1, -1] : [inside(l, p.layers), inside(k, plan.across)];
 }
 
+/* Which experts the token of a row uses in the layer that is shown: " · experts 3 0.61, 5 0.39". */
+function expertsOf(row) {
+    const layer = data.experts?.find(e => e.layer === part().layer + state.layer);
+    if (!layer || state.kind !== "decoder" || !layer.used[row]) return "";
+    const used = [...layer.used[row]].sort((a, b) => b[1] - a[1]);
+    return " · experts " + used.map(([n, weight]) => `${n} ${weight.toPrecision(2)}`).join(", ") + ` of ${layer.count}`;
+}
+
 function sentenceOf(row, col) {
     const p = part(), word = t => isolated("“" + shown(t) + "”");
     if (state.view === "picture") return sentenceOfPicture(row, col);
     if (state.view === "all") return row >= 0 && col >= 0 ? titleOf(row, col < p.heads ? col : -1) : "";
-    if (row >= 0 && col >= 0) return `${word(p.from[row])} → ${word(p.to[col])}: ${plan.map[row * p.cols + col].toPrecision(4)}`;
+    if (row >= 0 && col >= 0) return `${word(p.from[row])} → ${word(p.to[col])}: ${plan.map[row * p.cols + col].toPrecision(4)}` + expertsOf(row);
     if (row < 0 && col < 0 || state.view === "map" || state.view === "sound") return "";
     const list = row >= 0 ? p.to.map((_, j) => plan.map[row * p.cols + j]) : p.from.map((_, i) => plan.map[i * p.cols + col]);
     const best = list.map((v, i) => [v, i]).sort((a, b) => b[0] - a[0]).slice(0, 3).filter(([v]) => v > 0);
     const other = row >= 0 ? p.to : p.from;
     return word(row >= 0 ? p.from[row] : p.to[col]) + (row >= 0 ? " attends to " : " is attended to by ") +
-        best.map(([v, i]) => `${word(other[i])} ${v.toPrecision(4)}`).join(", ");
+        best.map(([v, i]) => `${word(other[i])} ${v.toPrecision(4)}`).join(", ") + (row >= 0 ? expertsOf(row) : "");
 }
 
 function mark(row, col, event) {
