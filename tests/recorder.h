@@ -13,6 +13,8 @@
 #define RECORDED_column_sum           T(y) T(x)
 #define RECORDED_unary                T(y) T(x)
 #define RECORDED_unary_back           T(dx) T(dy) T(kept) S(draw.seg)
+#define RECORDED_gate                 T(y) T(x) T(z)
+#define RECORDED_gate_back            T(dx) T(dz) T(dy) T(x) T(z)
 #define RECORDED_mix                  T(y) T(x) T(z)
 #define RECORDED_mul                  T(y) T(x) T(z)
 #define RECORDED_dropout              T(y) T(x) S(draw.seg)

@@ -24,6 +24,8 @@
     X(column_sum)           \
     X(unary)                \
     X(unary_back)           \
+    X(gate)                 \
+    X(gate_back)            \
     X(mix)                  \
     X(mul)                  \
     X(dropout)              \
@@ -110,6 +112,19 @@ typedef struct hd_unary_back_args {
     bool add;
     hd_draw draw;
 } hd_unary_back_args;
+
+/* y = f(x) * z, all of one shape */
+typedef struct hd_gate_args {
+    const hd_tensor *y, *x, *z;
+    hd_unary f;
+} hd_gate_args;
+
+/* dx (+)= dy * z * f'(x), dz (+)= dy * f(x) */
+typedef struct hd_gate_back_args {
+    const hd_tensor *dx, *dz, *dy, *x, *z;
+    hd_unary f;
+    bool add;
+} hd_gate_back_args;
 
 /* y (+)= a x + b z; z may be NULL, or one row added to each */
 typedef struct hd_mix_args {

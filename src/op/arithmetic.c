@@ -113,6 +113,32 @@ hd_tensor *hd_apply(hd_run *r, hd_tensor *x, hd_unary f)
     return hd_record_opt(r, y, NULL, unary_back, f, x);
 }
 
+static void gated_back(hd_run *r, const hd_node *n)
+{
+    hd_tensor *x = n->in[0];
+    size_t half = hd_cols_of(x) / 2;
+    bool fresh;
+    hd_tensor *dx = hd_grad(r, x, &fresh);
+    if (!dx) return;
+    hd_tensor left = hd_view_cols(x, 0, half), right = hd_view_cols(x, half, half),
+              dleft = hd_view_cols(dx, 0, half), dright = hd_view_cols(dx, half, half);
+    HD_CALL(r, gate_back, .dx = &dleft, .dz = &dright, .dy = n->y->grad, .x = &left, .z = &right,
+            .f = *(const hd_unary *)n->opt, .add = !fresh);
+}
+
+hd_tensor *hd_gated(hd_run *r, hd_tensor *x, hd_unary f)
+{
+    if (!x) return NULL;
+    if (hd_cols_of(x) % 2)
+        return hd_fail(r, HD_ESHAPE, "gated: %zu columns are not two halves", hd_cols_of(x));
+    if (f >= HD_UNARIES) return hd_fail(r, HD_EARG, "gated: there is no function %d", (int)f);
+    size_t half = hd_cols_of(x) / 2;
+    hd_tensor left = hd_view_cols(x, 0, half), right = hd_view_cols(x, half, half);
+    hd_tensor *y = hd_new_of(r, hd_type_like(r, x), hd_rows_of(x), half);
+    HD_CALL(r, gate, .y = y, .x = &left, .z = &right, .f = f);
+    return hd_record_opt(r, y, NULL, gated_back, f, x);
+}
+
 static void dropout_back(hd_run *r, const hd_node *n)
 {
     bool fresh;

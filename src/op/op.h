@@ -23,6 +23,7 @@ hd_tensor *hd_sub(hd_run *r, hd_tensor *x, hd_tensor *z);
 hd_tensor *hd_mul(hd_run *r, hd_tensor *x, hd_tensor *z);
 hd_tensor *hd_scale(hd_run *r, hd_tensor *x, float by);
 hd_tensor *hd_apply(hd_run *r, hd_tensor *x, hd_unary f);
+hd_tensor *hd_gated(hd_run *r, hd_tensor *x, hd_unary f); /* f(left half of the columns) * right half */
 /* Inverted dropout while training; x itself otherwise. seg gives item and row of each draw. */
 hd_tensor *hd_dropout(hd_run *r, hd_tensor *x, float p, const hd_seg *seg);
 

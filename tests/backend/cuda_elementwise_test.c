@@ -259,6 +259,31 @@ static void total(void **state)
     pair_done(p);
 }
 
-PAIR_MAIN(PAIR_TEST(unary), PAIR_TEST(unary_at_the_ends), PAIR_TEST(unary_back),
+static void gate(void **state)
+{
+    pair *p = pair_of(state);
+    EACH_SIZE(p, i)
+    for (int f = 0; f < HD_UNARIES; f++)
+        for (int add = 0; add < 2; add++) {
+            size_t m = sizes[i].rows, n = sizes[i].cols;
+            if (i >= LARGE && f % 3) continue;
+            begin_case(p, "gate of %s %zux%zu, add %d", hd_unary_name((hd_unary)f), m, n, add);
+            float *v = normals(p, m * n, 1);
+            for (size_t j = 0; f == HD_log && j < m * n; j++) v[j] = fabsf(v[j]) + 0.1f;
+            for (size_t j = 0; f == HD_relu && j < m * n; j++) v[j] += v[j] < 0 ? -0.1f : 0.1f;
+            twin *x = twin_from(p, "x", m, n, ACT, v), *z = twin_normal(p, "z", m, n, ACT, 1),
+                 *y = twin_result(p, "y", m, n, ACT, false), *dy = twin_normal(p, "dy", m, n, ACT, 1),
+                 *dx = twin_result(p, "dx", m, n, ACT, add), *dz = twin_result(p, "dz", m, n, ACT, add);
+            RUN(p, gate, .y = ON(y), .x = ON(x), .z = ON(z), .f = (hd_unary)f);
+            check(p, y);
+            RUN(p, gate_back, .dx = ON(dx), .dz = ON(dz), .dy = ON(dy), .x = ON(x), .z = ON(z),
+                .f = (hd_unary)f, .add = add);
+            check(p, dx);
+            check(p, dz);
+        }
+    pair_done(p);
+}
+
+PAIR_MAIN(PAIR_TEST(gate), PAIR_TEST(unary), PAIR_TEST(unary_at_the_ends), PAIR_TEST(unary_back),
           PAIR_TEST(unary_back_through_dropout), PAIR_TEST(unary_back_with_sums), PAIR_TEST(mix),
           PAIR_TEST(mul), PAIR_TEST(dropout), PAIR_TEST(gumbel), PAIR_TEST(column_sum), PAIR_TEST(total))

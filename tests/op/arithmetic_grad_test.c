@@ -40,6 +40,11 @@ static hd_tensor *apply(hd_run *r, hd_tensor *const *x, const gradient_case *c)
     return hd_apply(r, x[0], (hd_unary)c->n);
 }
 
+static hd_tensor *gated(hd_run *r, hd_tensor *const *x, const gradient_case *c)
+{
+    return hd_gated(r, x[0], (hd_unary)c->n);
+}
+
 static hd_tensor *dropout(hd_run *r, hd_tensor *const *x, const gradient_case *c)
 {
     const int32_t len[] = {3, 0, 4}, key[] = {17, 5, 900};
@@ -98,11 +103,24 @@ static void functions_follow_differences(void **state)
     check_gradients(unary, COUNT_OF(unary));
 }
 
+static void gates_follow_differences(void **state)
+{
+    (void)state;
+    gradient_case gate[HD_UNARIES];
+    for (int f = 0; f < HD_UNARIES; f++) {
+        filling fill = f == HD_relu ? ODD : f == HD_log ? POSITIVE : NORMAL;
+        gate[f] = (gradient_case)CASE(hd_unary_name((hd_unary)f), gated,
+                                      LEAVES_OF(LEAF("x", 5, 14, .fill = fill)), .n = f);
+    }
+    check_gradients(gate, COUNT_OF(gate));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arithmetic_follows_differences),
         cmocka_unit_test(functions_follow_differences),
+        cmocka_unit_test(gates_follow_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static hd_tensor *experts(hd_run *r, hd_tensor *const *x, const gradient_case *c
                             &(hd_route_opt){.how = *(const hd_routing *)c->opt}, &ids);
     if (!hd_dispatch_of(r, &d, ids, EXPERTS, NULL)) return NULL;
     hd_tensor *h = hd_grouped_linear(r, hd_dispatch_rows(r, x[0], &d), x[2], NULL, &d);
-    h = hd_mul(r, hd_apply(r, hd_slice_cols(r, h, 0, INNER), HD_silu), hd_slice_cols(r, h, INNER, INNER));
+    h = hd_gated(r, h, HD_silu);
     return hd_combine_experts(r, hd_grouped_linear(r, h, x[3], NULL, &d), w, &d);
 }
 

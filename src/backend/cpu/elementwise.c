@@ -87,6 +87,80 @@ hd_status KERNEL(unary_back)(hd_backend *b, const hd_unary_back_args *a)
     return a->sums ? b->kernel.column_sum(b, &(hd_column_sum_args){.y = a->sums, .x = a->dx}) : HD_OK;
 }
 
+static void gate_row(hd_unary f, hd_real *out, const hd_real *in, const hd_real *gate, size_t n)
+{
+    switch (f) {
+#define X(name, kept, value, slope)  \
+    case HD_##name:                  \
+        HD_COLUMNS(n, {              \
+            vec x = L_FILL(in, 1);   \
+            S(out, (value)*L(gate)); \
+        });                          \
+        break;
+        HD_UNARY_LIST(X)
+#undef X
+    default:
+        HD_COLUMNS(n, { S(out, L(in) * L(gate)); });
+    }
+}
+
+static void gate_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const hd_gate_args *a = arg;
+    (void)worker;
+    for (size_t r = begin; r < end; r++)
+        gate_row(a->f, hd_row(a->y, r), hd_row(a->x, r), hd_row(a->z, r), hd_cols_of(a->y));
+}
+
+hd_status KERNEL(gate)(hd_backend *b, const hd_gate_args *a)
+{
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->y), hd_grain_rows(hd_cols_of(a->y)), gate_part, (void *)a);
+    return HD_OK;
+}
+
+static void gate_back_row(const hd_gate_back_args *a, size_t r, size_t n)
+{
+    hd_real *dx = hd_row(a->dx, r), *dz = hd_row(a->dz, r);
+    const hd_real *dy = hd_row(a->dy, r), *in = hd_row(a->x, r), *gate = hd_row(a->z, r);
+    bool add = a->add;
+    switch (a->f) {
+#define X(name, kept, value, slope)             \
+    case HD_##name:                             \
+        HD_COLUMNS(n, {                         \
+            vec x = L_FILL(in, 1), y = (value); \
+            (void)y;                            \
+            vec d = L(dy) * L(gate) * (slope);  \
+            vec e = L(dy) * y;                  \
+            S(dx, add ? d + L(dx) : d);         \
+            S(dz, add ? e + L(dz) : e);         \
+        });                                     \
+        break;
+        HD_UNARY_LIST(X)
+#undef X
+    default:
+        HD_COLUMNS(n, {
+            vec d = L(dy) * L(gate);
+            vec e = L(dy) * L(in);
+            S(dx, add ? d + L(dx) : d);
+            S(dz, add ? e + L(dz) : e);
+        });
+    }
+}
+
+static void gate_back_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const hd_gate_back_args *a = arg;
+    (void)worker;
+    for (size_t r = begin; r < end; r++) gate_back_row(a, r, hd_cols_of(a->dx));
+}
+
+hd_status KERNEL(gate_back)(hd_backend *b, const hd_gate_back_args *a)
+{
+    hd_team_run(((hd_cpu *)b)->team, hd_rows_of(a->dx), hd_grain_rows(2 * hd_cols_of(a->dx)), gate_back_part,
+                (void *)a);
+    return HD_OK;
+}
+
 static void mix_part(void *arg, size_t begin, size_t end, int worker)
 {
     const hd_mix_args *a = arg;

@@ -54,6 +54,14 @@ static least of(const hd_unary_back_args *a)
 {
     return (least){0, sizes(a->dx, a->dy, a->kept)};
 }
+static least of(const hd_gate_args *a)
+{
+    return (least){0, sizes(a->x, a->y, a->z)};
+}
+static least of(const hd_gate_back_args *a)
+{
+    return (least){0, sizes(a->dx, a->dz, a->dy, a->x, a->z) + (a->add ? sizes(a->dx, a->dz) : 0)};
+}
 static least of(const hd_mix_args *a)
 {
     return (least){0, sizes(a->x, a->y, a->z, a->add ? a->y : NULL)};

@@ -1,5 +1,5 @@
-/* Elementwise kernels: functions, sums, products, dropout, noise, the bf16 shadow. An output may be one of the
-   inputs: every thread reads what it writes, and before. */
+/* Elementwise kernels: functions, sums, products, dropout, noise, the bf16 shadow. An output may be one of
+   the inputs: every thread reads what it writes, and before. */
 #include "backend/cuda/function.h"
 #include "backend/cuda/walk.h"
 
@@ -125,6 +125,70 @@ extern "C" hd_status hd_cuda_unary_back(hd_backend *b, const hd_unary_back_args 
     WALK(kind, unary_back_kernel, walk_blocks(kind, a->dx), WALK_THREADS, k->stream, mat_of(a->dx),
          mat_of(a->dy), mat_of(kept), (int)a->f, a->add, draw_make(&a->draw));
     return hd_cuda_done(k, "unary_back");
+}
+
+template <class T> __global__ void gate_kernel(mat y, mat x, mat z, int f)
+{
+    const int W = step_of<T>::W;
+    span s;
+    if (!span_of<T>(&s, y.rows, y.cols)) return;
+    LANE_STEPS(T, c, s)
+    {
+        float v[W], u[W];
+        get<T>(v, x, s.row, c);
+        get<T>(u, z, s.row, c);
+        unary_values<W>(v, f);
+        for (int i = 0; i < W; i++) v[i] *= u[i];
+        put<T>(y, s.row, c, v);
+    }
+}
+
+extern "C" hd_status hd_cuda_gate(hd_backend *b, const hd_gate_args *a)
+{
+    hd_cuda *k = (hd_cuda *)b;
+    if (!hd_count_of(a->y)) return HD_OK;
+    const hd_tensor *all[] = {a->y, a->x, a->z};
+    walk_kind kind = walk_kind_of(all, 3);
+    WALK(kind, gate_kernel, walk_blocks(kind, a->y), WALK_THREADS, k->stream, mat_of(a->y), mat_of(a->x),
+         mat_of(a->z), (int)a->f);
+    return hd_cuda_done(k, "gate");
+}
+
+/* Slopes are of the argument or of the value: keeps_x says which. */
+template <class T>
+__global__ void gate_back_kernel(mat dx, mat dz, mat dy, mat x, mat z, int f, bool keeps_x, bool add)
+{
+    const int W = step_of<T>::W;
+    span s;
+    if (!span_of<T>(&s, dx.rows, dx.cols)) return;
+    LANE_STEPS(T, c, s)
+    {
+        float d[W], v[W], u[W], value[W];
+        get<T>(d, dy, s.row, c);
+        get<T>(v, x, s.row, c);
+        get<T>(u, z, s.row, c);
+        for (int i = 0; i < W; i++) value[i] = v[i];
+        unary_values<W>(value, f);
+        for (int i = 0; i < W; i++) {
+            u[i] *= d[i], d[i] *= value[i];
+            if (!keeps_x) v[i] = value[i];
+        }
+        unary_slopes<W>(u, v, f);
+        put_or_add<T>(dx, s.row, c, u, add);
+        put_or_add<T>(dz, s.row, c, d, add);
+    }
+}
+
+extern "C" hd_status hd_cuda_gate_back(hd_backend *b, const hd_gate_back_args *a)
+{
+    hd_cuda *k = (hd_cuda *)b;
+    if (!hd_count_of(a->dx)) return HD_OK;
+    const hd_tensor *all[] = {a->dx, a->dz, a->dy, a->x, a->z};
+    walk_kind kind = walk_kind_of(all, 5);
+    WALK(kind, gate_back_kernel, walk_blocks(kind, a->dx), WALK_THREADS, k->stream, mat_of(a->dx),
+         mat_of(a->dz), mat_of(a->dy), mat_of(a->x), mat_of(a->z), (int)a->f, hd_unary_keeps_x(a->f) != 0,
+         a->add);
+    return hd_cuda_done(k, "gate_back");
 }
 
 /* Without z, x is read in its place and not used: a load behind a branch would wait for the first one. */

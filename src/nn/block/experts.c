@@ -186,7 +186,6 @@ hd_rows hd_experts_of(hd_run *r, const hd_experts *e, hd_rows x, int32_t *load)
     hd_tensor *ids = NULL;
     hd_dispatch d = {0};
     hd_route_opt o = {.how = routing_of(&e->opt)};
-    size_t inner = e->opt.inner;
     balance_of(r, e, x, load, &o);
     hd_tensor *weights = hd_route(r, x, &e->router->t, e->bias ? &e->bias->t : NULL, &o, &ids);
     if (weights) offer(r, e, ids, weights, x.seg);
@@ -194,7 +193,7 @@ hd_rows hd_experts_of(hd_run *r, const hd_experts *e, hd_rows x, int32_t *load)
     if (!weights || !hd_dispatch_of(r, &d, ids, (size_t)e->opt.count, counts ? &e->load->t : NULL))
         return hd_rows_with(x, NULL);
     hd_tensor *h = hd_grouped_linear(r, hd_dispatch_rows(r, x.t, &d), &e->in->t, e->part_in, &d);
-    h = hd_mul(r, hd_apply(r, hd_slice_cols(r, h, 0, inner), e->act), hd_slice_cols(r, h, inner, inner));
+    h = hd_gated(r, h, e->act);
     hd_tensor *y = hd_combine_experts(r, hd_grouped_linear(r, h, &e->out->t, e->part_out, &d), weights, &d);
     if (e->shared.in.w) {
         hd_probe_enter(r, "shared");
