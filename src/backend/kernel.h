@@ -15,6 +15,7 @@
 #include "backend/mixture.h"
 #include "backend/norm.h"
 #include "backend/recurrence.h"
+#include "backend/rotation.h"
 #include "backend/update.h"
 #include "base/status.h"
 #include "tensor/tensor.h"
@@ -36,6 +37,7 @@
     X(fold)                 \
     X(refold)               \
     X(sine)                 \
+    X(rotate)               \
     X(transpose)            \
     X(regrid)               \
     X(lead)                 \
@@ -297,6 +299,7 @@ typedef enum hd_score { HD_DOT, HD_ADDITIVE } hd_score;
 typedef struct hd_attention {
     int heads, kv_heads;
     float scale;
+    float cap; /* > 0: scaled scores become cap * tanh(score / cap). Dot score and none of the biases */
     hd_mask mask;
     int window; /* > 0: keys further than this from the query's position, or from its center, are not seen */
     int block;  /* > 0: positions go by blocks of so many, and a query sees its own and the one before */

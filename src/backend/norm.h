@@ -12,6 +12,7 @@ typedef struct hd_norm_args {
     const hd_tensor *y, *sum, *stat, *x, *branch, *gain, *bias;
     float eps;
     bool rms;
+    bool from_one; /* 1 is added to the gain */
     hd_draw draw;
 } hd_norm_args;
 
@@ -19,7 +20,7 @@ typedef struct hd_norm_args {
    sums. sum is the normed input. */
 typedef struct hd_norm_back_args {
     const hd_tensor *dx, *dbranch, *dgain, *dbias, *dy, *dsum, *sum, *stat, *gain;
-    bool rms, add_x, add_branch;
+    bool rms, from_one, add_x, add_branch;
     hd_draw draw;
 } hd_norm_back_args;
 

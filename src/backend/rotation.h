@@ -40,10 +40,10 @@ HD_BOTH static inline float hd_rotation_angle(const hd_rotation *t, int pair, in
 {
     float inverse = t->inverse[pair];
     if (t->learned > 0 && pos >= t->learned) {
-        double columns = 2 * t->pairs, length = pos + 1.0;
-        double theta = t->theta * pow((double)t->grow * length / t->learned - ((double)t->grow - 1),
-                                      columns / (columns - 2));
-        inverse = 1.0f / (float)pow(theta, (double)((float)(2 * pair) / (float)columns));
+        float columns = (float)(2 * t->pairs);
+        float longer = t->grow * (float)(pos + 1) / (float)t->learned - (t->grow - 1);
+        float theta = (float)t->theta * (float)pow((double)longer, (double)columns / ((double)columns - 2));
+        inverse = 1.0f / (float)pow((double)theta, (double)((float)(2 * pair) / columns));
     }
     return (float)pos * inverse;
 }

@@ -61,7 +61,7 @@ typedef struct hd_stack_opt {
     bool unbiased_out;    /* ... of what attention gives */
     bool unbiased_inner;  /* ... of the feed-forward layer */
     bool rms;             /* norms by the root of the mean square, with a gain alone */
-    bool unit_gain;       /* files hold gains of norms minus 1 */
+    bool unit_gain;       /* gains of norms are how much more than 1 they are */
     bool output_norms;    /* sublayers have a norm on their output, too. Pre-norm */
     hd_qk_norm qk_norm;   /* RMS norms of queries and keys, before the rotation */
     bool unscaled_scores; /* not divided by sqrt(columns of a head) */
@@ -94,10 +94,14 @@ typedef struct hd_stack_opt {
 typedef struct hd_stack {
     hd_stack_opt opt;
     hd_block *block;
-    hd_norm_layer last; /* after pre-norm blocks */
+    hd_norm_layer last;    /* after pre-norm blocks */
+    hd_rotation *rotation; /* [2]: of layers that see all, of those with a window; NULL: none */
 } hd_stack;
 
-/* Whether heads and relative positions fit. */
+/* Whether a layer sees no more than the window. */
+bool hd_stack_windowed(const hd_stack_opt *o, int layer);
+
+/* Whether the options of attention and norms fit. */
 hd_status hd_stack_check(const hd_stack_opt *o, hd_err *err);
 
 hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd_err *err);

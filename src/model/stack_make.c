@@ -37,10 +37,20 @@ static const char *named(char to[160], const hd_stack_opt *o, const char *format
 static hd_norm_layer norm_at(hd_params *p, const hd_stack_opt *o, const char *name)
 {
     return hd_norm_make(p, o->width, o->eps, o->rms,
-                        o->plain ? HD_PLAIN
-                        : o->rms ? HD_GAIN_ONLY
-                                 : HD_AFFINE,
+                        o->plain       ? HD_PLAIN
+                        : o->unit_gain ? HD_GAIN_FROM_ONE
+                        : o->rms       ? HD_GAIN_ONLY
+                                       : HD_AFFINE,
                         name);
+}
+
+static hd_norm_layer vector_norm_at(hd_params *p, const hd_stack_opt *o, int heads, size_t head_width,
+                                    const char *attention, const char *last)
+{
+    char name[200];
+    snprintf(name, sizeof name, "%s.%s", attention, last);
+    size_t width = o->qk_norm == HD_QK_NORM_WHOLE ? (size_t)heads * head_width : head_width;
+    return hd_norm_make(p, width, o->eps, true, o->unit_gain ? HD_GAIN_FROM_ONE : HD_GAIN_ONLY, name);
 }
 
 static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name, bool cross)
@@ -53,6 +63,7 @@ static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name
                                             .no_bias = o->plain || o->unbiased,
                                             .no_qkv_bias = o->unbiased_qkv,
                                             .no_key_bias = o->unbiased_keys,
+                                            .no_out_bias = o->unbiased_out,
                                             .dropout = o->attention_dropout,
                                             .init = init_of(o),
                                             .name = name,
@@ -64,7 +75,36 @@ static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name
                                             .cross = cross,
                                             .transposed = n->transposed});
     if (o->unscaled_scores) m.extra.scale = 1;
+    if (o->query_scale > 0) m.extra.scale = o->query_scale;
+    m.extra.cap = o->score_cap;
+    if (cross || !o->qk_norm) return m;
+    m.query_norm = vector_norm_at(p, o, m.heads, m.head_width, name, n->query_norm);
+    m.key_norm = vector_norm_at(p, o, m.kv_heads, m.head_width, name, n->key_norm);
     return m;
+}
+
+bool hd_stack_windowed(const hd_stack_opt *o, int layer)
+{
+    return o->window && layer >= o->window_from && !(o->window_every && (layer + 1) % o->window_every == 0);
+}
+
+static size_t head_width_of(const hd_stack_opt *o)
+{
+    return o->head_width ? o->head_width : o->width / (size_t)o->heads;
+}
+
+static hd_status make_rotations(hd_stack *k, hd_err *err)
+{
+    const hd_stack_opt *o = &k->opt;
+    if (!o->rotary.kind) return HD_OK;
+    k->rotation = hd_mem_array(2, sizeof *k->rotation);
+    if (!k->rotation) return hd_err_nomem(err, 2 * sizeof *k->rotation);
+    hd_rotary local = o->rotary;
+    if (o->local_theta > 0) local.theta = o->local_theta, local.scaling = (hd_rotary_scaling){0};
+    k->rotation[0] = hd_rotary_make(&o->rotary, head_width_of(o), 0);
+    k->rotation[1] = hd_rotary_make(&local, head_width_of(o), 0);
+    for (int l = 0; l < o->layers; l++) k->block[l].self.rotation = &k->rotation[hd_stack_windowed(o, l)];
+    return HD_OK;
 }
 
 /* Vectors of distances (Music Transformer): for each head, the last is distance 0. */
@@ -93,7 +133,8 @@ static void make_relative(hd_params *p, const hd_stack_opt *o, hd_block *b)
 static void make_feed_forward(hd_params *p, const hd_stack_opt *o, hd_block *b, int layer)
 {
     const hd_stack_names *n = names_of(o);
-    hd_dense_opt dense = {.init = init_of(o), .no_bias = o->unbiased, .transposed = n->transposed};
+    hd_dense_opt dense = {
+        .init = init_of(o), .no_bias = o->unbiased || o->unbiased_inner, .transposed = n->transposed};
     char name[160];
 #define NAMED(last) named(name, o, "%s.%d.%s", n->layers, layer, last)
     if (hd_experts_at(&o->experts, layer)) {
@@ -114,16 +155,21 @@ static void make_feed_forward(hd_params *p, const hd_stack_opt *o, hd_block *b, 
 static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int layer)
 {
     const hd_stack_names *n = names_of(o);
+    const char *inner_norm = o->output_norms ? n->norm_in : n->norm[2];
     char name[160];
 #define NAMED(last) named(name, o, "%s.%d.%s", n->layers, layer, last)
 #define NORM(i, when) \
-    if (n->norm_first == (when)) b->norm[i] = norm_at(p, o, NAMED(n->norm[i]))
+    if (n->norm_first == (when)) b->norm[i] = norm_at(p, o, NAMED(i == 2 ? inner_norm : n->norm[i]))
+#define NORM_OUT(i) \
+    if (o->output_norms) b->norm_out[i] = norm_at(p, o, NAMED(n->norm_out[i]))
     b->has_cross = o->cross;
     NORM(0, true);
     b->self = attention_at(p, o, NAMED(n->self), false);
     if (o->relative_span) make_distances(p, o, &b->self, NAMED(n->self));
     b->self.extra.block = o->local_block;
+    if (hd_stack_windowed(o, layer)) b->self.extra.window = o->window - 1;
     NORM(0, false);
+    NORM_OUT(0);
     if (o->cross) {
         NORM(1, true);
         b->cross = attention_at(p, o, NAMED(n->cross), true);
@@ -132,29 +178,44 @@ static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int lay
     NORM(2, true);
     make_feed_forward(p, o, b, layer);
     NORM(2, false);
+    NORM_OUT(2);
+#undef NORM_OUT
 #undef NORM
 #undef NAMED
 }
 
-/* The one option that is not built yet, or NULL. */
-static const char *missing(const hd_stack_opt *o)
+/* Options that need others, names or a mask: what is wrong, or NULL. */
+static const char *misfit(const hd_stack_opt *o)
 {
-    return o->rotary.kind       ? "rotary positions"
-           : o->window          ? "windows"
-           : o->qk_norm         ? "norms of queries and keys"
-           : o->score_cap > 0   ? "a cap of scores"
-           : o->query_scale > 0 ? "another scale of scores"
-           : o->unit_gain       ? "gains that files hold minus 1"
-           : o->output_norms    ? "norms on outputs"
-           : o->latent.rank     ? "latent attention"
-                                : NULL;
+    const hd_stack_names *n = names_of(o);
+    const struct {
+        bool wrong;
+        const char *what;
+    } all[] = {
+        {o->latent.rank, "latent attention is not there yet"},
+        {o->qk_norm && !n->query_norm, "blocks of these names have no norms of queries and keys"},
+        {o->output_norms && !n->norm_out[0], "blocks of these names have no norms on outputs"},
+        {o->output_norms && (!o->pre_norm || o->cross || o->plain),
+         "norms on outputs are of pre-norm blocks without cross-attention"},
+        {o->unit_gain && !o->rms, "gains from 1 on are of RMS norms"},
+        {o->window < 0 || o->window == 1 || o->window_every < 0 || o->window_from < 0,
+         "a window has 2 tokens or more"},
+        {o->window && !o->causal, "a window needs a causal mask"},
+        {o->score_cap < 0 || o->query_scale < 0, "caps and scales are not negative"},
+        {o->score_cap > 0 && (o->relative.buckets || o->relative_span),
+         "a cap of scores does not go with relative positions"},
+        {o->rotary.kind && (o->relative.buckets || o->relative_span),
+         "rotary positions do not go with relative ones"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].wrong) return all[i].what;
+    return NULL;
 }
 
 /* Buckets of a side begin with exact ones, half of them; the last has to lie beyond. */
 hd_status hd_stack_check(const hd_stack_opt *o, hd_err *err)
 {
     const hd_relative *r = &o->relative;
-    if (missing(o)) return hd_err_set(err, HD_EARG, "blocks cannot have %s", missing(o));
     if (o->heads < 1 || (!o->head_width && o->width % (size_t)o->heads))
         return hd_err_set(err, HD_EARG, "a width of %zu cannot be split over %d heads", o->width, o->heads);
     if (o->head_width > (size_t)MOST_ATTENTION / (size_t)o->heads)
@@ -173,7 +234,9 @@ hd_status hd_stack_check(const hd_stack_opt *o, hd_err *err)
                           "relative attention has 0 to %d distances and blocks of 0 or more: not "
                           "%d and %d",
                           MOST_SPAN, o->relative_span, o->local_block);
-    return hd_experts_check(&o->experts, err);
+    if (misfit(o)) return hd_err_set(err, HD_EARG, "%s", misfit(o));
+    hd_status s = hd_rotary_check(&o->rotary, head_width_of(o), err);
+    return s ? s : hd_experts_check(&o->experts, err);
 }
 
 hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd_err *err)
@@ -191,12 +254,13 @@ hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd
     if (opt->relative.buckets) make_relative(p, opt, out->block);
     if (opt->pre_norm) out->last = norm_at(p, opt, named(name, opt, "%s", names_of(opt)->last));
     out->opt.name = NULL;
-    return HD_OK;
+    return make_rotations(out, err);
 }
 
 void hd_stack_release(hd_stack *s)
 {
     for (int l = 0; s->block && l < s->opt.layers; l++) hd_experts_free(s->block[l].experts);
     hd_mem_free(s->block);
+    hd_mem_free(s->rotation);
     *s = (hd_stack){0};
 }

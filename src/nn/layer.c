@@ -28,9 +28,9 @@ hd_tensor *hd_dense_of(hd_run *r, const hd_dense *d, hd_tensor *x, hd_unary act)
 hd_norm_layer hd_norm_make(hd_params *p, size_t width, float eps, bool rms, hd_affine affine,
                            const char *name)
 {
-    hd_norm_layer n = {.eps = eps, .rms = rms};
-    if (affine != HD_PLAIN)
-        n.gain = hd_param_add(p, width, 0, (hd_init){HD_INIT_ONE, 0, 0}, "%s.weight", name);
+    hd_norm_layer n = {.eps = eps, .rms = rms, .from_one = affine == HD_GAIN_FROM_ONE};
+    hd_init init = {n.from_one ? HD_INIT_ZERO : HD_INIT_ONE, 0, 0};
+    if (affine != HD_PLAIN) n.gain = hd_param_add(p, width, 0, init, "%s.weight", name);
     if (affine == HD_AFFINE)
         n.bias = hd_param_add(p, width, 0, (hd_init){HD_INIT_ZERO, 0, 0}, "%s.bias", name);
     return n;
@@ -38,7 +38,7 @@ hd_norm_layer hd_norm_make(hd_params *p, size_t width, float eps, bool rms, hd_a
 
 hd_rows hd_norm_of(hd_run *r, const hd_norm_layer *n, hd_rows x)
 {
-    hd_norm_opt o = {.eps = n->eps, .rms = n->rms, .seg = x.seg};
+    hd_norm_opt o = {.eps = n->eps, .rms = n->rms, .from_one = n->from_one, .seg = x.seg};
     return hd_rows_with(x, hd_norm(r, x.t, value(n->gain), value(n->bias), &o));
 }
 
@@ -68,10 +68,10 @@ static void make_parts(hd_mha *m, hd_params *p, const hd_mha_opt *o, size_t q, s
 static hd_dense make_named(hd_params *p, size_t in, size_t out, const hd_mha_opt *o, const char *last)
 {
     char name[256];
+    bool no_bias = o->no_bias || (last == o->out && o->no_out_bias);
     snprintf(name, sizeof name, "%s.%s", o->name, last);
-    return hd_dense_make(p, in, out,
-                         &(hd_dense_opt){.init = o->init, .no_bias = o->no_bias, .transposed = o->transposed},
-                         name);
+    return hd_dense_make(
+        p, in, out, &(hd_dense_opt){.init = o->init, .no_bias = no_bias, .transposed = o->transposed}, name);
 }
 
 hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o)
@@ -125,22 +125,75 @@ static hd_tensor *joint_bias(hd_run *r, const hd_mha *m, bool query)
     return hd_concat_cols(r, parts + !query, 2 + (size_t)query);
 }
 
-hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot)
+/* Queries or keys [R, n * head_width] with their norm, which goes over each head or over all columns. */
+static hd_tensor *vectors_normed(hd_run *r, const hd_mha *m, const hd_norm_layer *n, hd_tensor *x)
+{
+    if (!x || !n->gain) return x;
+    size_t rows = hd_rows_of(x), cols = hd_cols_of(x), each = hd_count_of(&n->gain->t);
+    hd_norm_opt o = {.eps = n->eps, .rms = n->rms, .from_one = n->from_one, .quiet = true};
+    if (each == cols && each != m->head_width) return hd_norm(r, x, &n->gain->t, NULL, &o);
+    x = hd_norm(r, hd_reshape(r, x, rows * (cols / each), each), &n->gain->t, NULL, &o);
+    return hd_reshape(r, x, rows, cols);
+}
+
+static hd_tensor *rotated(hd_run *r, const hd_mha *m, hd_tensor *x, const int32_t *pos, int heads)
+{
+    return m->rotation ? hd_rotate(r, x, pos, m->rotation, (size_t)heads) : x;
+}
+
+typedef struct vectors { /* of one attention; without `k` keys and values are `kv`, side by side */
+    hd_tensor *q, *k, *v, *kv;
+} vectors;
+
+/* Queries, keys and values as one product. */
+static vectors joint_vectors(hd_run *r, const hd_mha *m, hd_rows x, const int32_t *pos)
 {
     size_t qw = (size_t)m->heads * m->head_width, kw = (size_t)m->kv_heads * m->head_width;
-    hd_rows kv = {NULL, memory.seg}, q = {NULL, x.seg};
-    if (memory.t == x.t) {
-        hd_tensor *qkv = hd_linear(r, x.t, value(m->qkv), joint_bias(r, m, true), HD_IDENTITY);
-        q.t = hd_slice_cols(r, qkv, 0, qw);
-        kv.t = hd_slice_cols(r, qkv, qw, 2 * kw);
-    } else {
-        q.t = hd_linear(r, x.t, value(m->q), value(m->q_bias), HD_IDENTITY);
-        if (!slot || !slot->filled)
-            kv.t = hd_linear(r, memory.t, value(m->kv), joint_bias(r, m, false), HD_IDENTITY);
-    }
+    hd_tensor *qkv = hd_linear(r, x.t, value(m->qkv), joint_bias(r, m, true), HD_IDENTITY);
+    qkv = rotated(r, m, qkv, pos, m->heads + m->kv_heads);
+    return (vectors){.q = hd_slice_cols(r, qkv, 0, qw), .kv = hd_slice_cols(r, qkv, qw, 2 * kw)};
+}
+
+/* The same apart, since norms of queries and keys need their rows dense. */
+static vectors normed_vectors(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, const int32_t *pos,
+                              const int32_t *memory_pos)
+{
+    vectors y = {.q = hd_linear(r, x.t, value(m->q), value(m->q_bias), HD_IDENTITY),
+                 .k = hd_linear(r, memory.t, value(m->k), value(m->k_bias), HD_IDENTITY),
+                 .v = hd_linear(r, memory.t, value(m->v), value(m->v_bias), HD_IDENTITY)};
+    y.q = rotated(r, m, vectors_normed(r, m, &m->query_norm, y.q), pos, m->heads);
+    y.k = rotated(r, m, vectors_normed(r, m, &m->key_norm, y.k), memory_pos, m->kv_heads);
+    return y;
+}
+
+/* Of rows that ask others; a slot that is filled has the keys and values. */
+static vectors apart_vectors(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, const int32_t *pos,
+                             const hd_slot *slot)
+{
+    vectors y = {.q = hd_linear(r, x.t, value(m->q), value(m->q_bias), HD_IDENTITY)};
+    y.q = rotated(r, m, y.q, pos, m->heads);
+    if (slot && slot->filled) return y;
+    y.kv = hd_linear(r, memory.t, value(m->kv), joint_bias(r, m, false), HD_IDENTITY);
+    if (m->rotation) y.kv = rotated(r, m, y.kv, memory.seg->pos, m->kv_heads);
+    return y;
+}
+
+hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot)
+{
+    if (!x.t) return (hd_rows){0};
+    size_t kw = (size_t)m->kv_heads * m->head_width;
+    bool self = memory.t == x.t;
+    const int32_t *pos = !m->rotation ? NULL : slot ? hd_cache_positions(r, slot->cache, x.seg) : x.seg->pos;
+    vectors y = m->query_norm.gain
+                    ? normed_vectors(r, m, x, memory, pos, self || !memory.seg ? pos : memory.seg->pos)
+                : self ? joint_vectors(r, m, x, pos)
+                       : apart_vectors(r, m, x, memory, pos, slot);
+    hd_rows q = {y.q, x.seg}, k = {y.k, memory.seg}, v = {y.v, memory.seg}, kv = {y.kv, memory.seg};
+    if (slot && y.k) kv.t = hd_concat_cols(r, (hd_tensor *const[]){y.k, y.v}, 2);
     if (slot) kv = slot->kind == HD_GROW ? hd_slot_grow(r, slot, kv) : hd_slot_fixed(r, slot, kv);
-    hd_rows k = hd_rows_with(kv, hd_slice_cols(r, kv.t, 0, kw)),
-            v = hd_rows_with(kv, hd_slice_cols(r, kv.t, kw, kw));
+    if (slot || !y.k)
+        k = hd_rows_with(kv, hd_slice_cols(r, kv.t, 0, kw)),
+        v = hd_rows_with(kv, hd_slice_cols(r, kv.t, kw, kw));
     return hd_rows_with(x, attended(r, m, q, k, v, mask, NULL, x.seg));
 }
 
@@ -156,8 +209,11 @@ hd_rows hd_mha_placed(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, con
     const hd_sight *s = self ? &p->self : &p->cross;
     hd_tensor *asking = placed(r, x.t, p->query), *asked = self ? asking : placed(r, memory.t, p->memory);
     hd_rows q = x, k = memory, v = memory;
-    if (!m->v)
-        return hd_fail(r, HD_EARG, "attention: q, k and v of these names are one tensor"), (hd_rows){0};
+    if (!m->v || m->rotation || m->query_norm.gain)
+        return hd_fail(r, HD_EARG, "attention: %s",
+                       m->v ? "rows that have places have no rotation and no norms of queries"
+                            : "q, k and v of these names are one tensor"),
+               (hd_rows){0};
     if (self) {
         hd_tensor *qk = hd_linear(r, asking, value(m->qk), value(m->qk_bias), HD_IDENTITY);
         q.t = hd_slice_cols(r, qk, 0, qw), k.t = hd_slice_cols(r, qk, qw, kw);
@@ -207,8 +263,12 @@ hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n)
         hd_probe_offer(r, "norm", x.t, x.seg);
         return x;
     }
-    hd_norm_opt o = {
-        .eps = n->eps, .rms = n->rms, .dropout = s->dropout, .drop_path = s->late, .seg = s->x.seg};
+    hd_norm_opt o = {.eps = n->eps,
+                     .rms = n->rms,
+                     .from_one = n->from_one,
+                     .dropout = s->dropout,
+                     .drop_path = s->late,
+                     .seg = s->x.seg};
     hd_tensor *sum, *y = hd_norm_residual(r, s->x.t, s->pending, value(n->gain), value(n->bias), &o, &sum);
     s->x.t = sum;
     s->pending = NULL;
@@ -221,8 +281,12 @@ void hd_stream_out(hd_run *r, hd_stream *s, const hd_norm_layer *n, hd_rows bran
         s->pending = branch.t, s->late = s->drop_path;
         return;
     }
-    hd_norm_opt o = {
-        .eps = n->eps, .rms = n->rms, .dropout = s->dropout, .drop_path = s->drop_path, .seg = s->x.seg};
+    hd_norm_opt o = {.eps = n->eps,
+                     .rms = n->rms,
+                     .from_one = n->from_one,
+                     .dropout = s->dropout,
+                     .drop_path = s->drop_path,
+                     .seg = s->x.seg};
     s->x.t = hd_norm_residual(r, s->x.t, branch.t, value(n->gain), value(n->bias), &o, NULL);
     hd_probe_offer(r, "norm", s->x.t, s->x.seg);
 }
@@ -241,6 +305,15 @@ hd_rows hd_stream_end(hd_run *r, hd_stream *s, const hd_norm_layer *last)
     return s->x;
 }
 
+/* What a sublayer gives, with its norm where it has one. */
+static hd_rows output_of(hd_run *r, const hd_norm_layer *n, hd_rows y)
+{
+    if (!n->gain || !y.t) return y;
+    hd_norm_opt o = {.eps = n->eps, .rms = n->rms, .from_one = n->from_one, .seg = y.seg, .quiet = true};
+    y.t = hd_norm(r, y.t, value(n->gain), value(n->bias), &o);
+    return hd_rows_with(y, hd_probe_offer(r, "norm_out", y.t, y.seg));
+}
+
 static hd_rows attention_of(hd_run *r, const hd_mha *m, const hd_stream *s, hd_rows x, hd_rows memory,
                             hd_mask mask, hd_slot *slot)
 {
@@ -252,17 +325,19 @@ void hd_block_of(hd_run *r, const hd_block *b, hd_stream *s, hd_rows memory, hd_
 {
     hd_probe_enter(r, "self");
     hd_rows x = hd_stream_in(r, s, &b->norm[0]);
-    hd_stream_out(r, s, &b->norm[0], attention_of(r, &b->self, s, x, x, mask, self));
+    x = attention_of(r, &b->self, s, x, x, mask, self);
+    hd_stream_out(r, s, &b->norm[0], output_of(r, &b->norm_out[0], x));
     hd_probe_leave(r);
     if (b->has_cross) {
         hd_probe_enter(r, "cross");
         x = hd_stream_in(r, s, &b->norm[1]);
-        hd_stream_out(r, s, &b->norm[1], attention_of(r, &b->cross, s, x, memory, HD_FULL, cross));
+        x = attention_of(r, &b->cross, s, x, memory, HD_FULL, cross);
+        hd_stream_out(r, s, &b->norm[1], output_of(r, &b->norm_out[1], x));
         hd_probe_leave(r);
     }
     hd_probe_enter(r, "ffn");
     x = hd_stream_in(r, s, &b->norm[2]);
-    hd_stream_out(r, s, &b->norm[2],
-                  b->experts ? hd_experts_of(r, b->experts, x, s->load) : hd_ffn_of(r, &b->ffn, x));
+    x = b->experts ? hd_experts_of(r, b->experts, x, s->load) : hd_ffn_of(r, &b->ffn, x);
+    hd_stream_out(r, s, &b->norm[2], output_of(r, &b->norm_out[2], x));
     hd_probe_leave(r);
 }

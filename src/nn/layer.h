@@ -25,9 +25,10 @@ typedef struct hd_norm_layer {
     hd_param *gain, *bias; /* both NULL: plain standardization */
     float eps;
     bool rms;
+    bool from_one; /* the gain is how much more than 1 it is */
 } hd_norm_layer;
 
-typedef enum hd_affine { HD_AFFINE, HD_GAIN_ONLY, HD_PLAIN } hd_affine;
+typedef enum hd_affine { HD_AFFINE, HD_GAIN_ONLY, HD_GAIN_FROM_ONE, HD_PLAIN } hd_affine;
 hd_norm_layer hd_norm_make(hd_params *p, size_t width, float eps, bool rms, hd_affine affine,
                            const char *name);
 hd_rows hd_norm_of(hd_run *r, const hd_norm_layer *n, hd_rows x);
@@ -41,8 +42,11 @@ typedef struct hd_mha {
     int heads, kv_heads;
     size_t head_width;
     float dropout;
-    bool no_key_bias;    /* that part of qkv_bias stays 0 */
-    hd_attend_opt extra; /* score, biases, gates and window, if used */
+    bool no_key_bias;                   /* that part of qkv_bias stays 0 */
+    hd_attend_opt extra;                /* score, biases, gates and window, if used */
+    hd_norm_layer query_norm, key_norm; /* of each head, or where the gain is that wide of all together;
+                                           without a gain: none */
+    const hd_rotation *rotation;        /* of queries and keys in self-attention; NULL: none. Borrowed */
 } hd_mha;
 
 typedef struct hd_mha_opt {
@@ -50,6 +54,7 @@ typedef struct hd_mha_opt {
     int heads, kv_heads;       /* kv_heads 0: as heads */
     bool no_bias, no_qkv_bias; /* anywhere; of q, k and v where files have three tensors */
     bool no_key_bias;          /* of k alone, where files have three tensors */
+    bool no_out_bias;
     float dropout;
     hd_init init;
     const char *name, *query, *key, *value, *out; /* "model.encoder.layers.0.self_attn", "q_proj", ... */
@@ -113,6 +118,7 @@ typedef struct hd_block {
     hd_ffn ffn;
     struct hd_experts *experts; /* in its place (nn/block/experts.h); NULL: none */
     hd_norm_layer norm[3];      /* of self, cross, ffn */
+    hd_norm_layer norm_out[3];  /* of what they give, before it is added; without a gain: none */
     bool has_cross;
 } hd_block;
 

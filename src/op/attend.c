@@ -125,6 +125,10 @@ static bool check(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
         return hd_fail(r, HD_EARG, "attend: sigma is %g", (double)o->sigma) != NULL;
     if (o->table && !table_serves(r, o, hd_rows_of(o->table))) return false;
     if (o->distance && !distance_serves(r, o, heads)) return false;
+    if (o->cap < 0 ||
+        (o->cap > 0 && (o->score != HD_DOT || o->table || o->distance || o->center || o->ragged)))
+        return hd_fail(r, HD_EARG, "attend: a cap of %g on scores with biases, or below 0", (double)o->cap) !=
+               NULL;
     if (o->block < 0 || (o->block && o->mask != HD_CAUSAL))
         return hd_fail(r, HD_EARG, "attend: local blocks of %d positions need a causal mask", o->block) !=
                NULL;
@@ -162,6 +166,7 @@ hd_rows hd_attend(hd_run *r, hd_rows q, hd_rows k, hd_rows v, const hd_attend_op
                        .scale = o->scale != 0        ? o->scale
                                 : o->score == HD_DOT ? (float)(1 / sqrt(d))
                                                      : 1,
+                       .cap = o->cap,
                        .mask = o->mask,
                        .window = o->window,
                        .block = o->block,

@@ -45,6 +45,14 @@ hd_tensor *hd_cross_entropy(hd_run *r, hd_tensor *x, const int32_t *target, cons
     return hd_record_start(r, loss, cross_entropy_back, o, x, l->weight);
 }
 
+/* z = cap * tanh(z / cap); t keeps the tanh for the way back. */
+static void cap_logits(hd_run *r, const hd_tensor *z, const hd_tensor *t, float cap)
+{
+    HD_CALL(r, mix, .y = t, .x = z, .a = 1 / cap);
+    HD_CALL(r, unary, .y = t, .x = t, .f = HD_tanh);
+    HD_CALL(r, mix, .y = z, .x = t, .a = cap);
+}
+
 /* Rows of logits that exist at a time, in whole tiles of every instruction set. */
 static size_t chunk_rows(const hd_run *r, size_t classes)
 {
@@ -69,17 +77,20 @@ hd_tensor *hd_linear_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *w, hd_ten
     hd_tensor *dx = back ? hd_grad(r, x, &fresh) : NULL, *dw = back ? hd_grad(r, w, NULL) : NULL,
               *dbias = back ? hd_grad(r, bias, NULL) : NULL;
     hd_arena_mark mark = hd_arena_here(&r->step);
-    hd_tensor *logits = hd_new(r, most, hd_rows_of(w));
-    if (!logits || !loss) return NULL;
+    hd_tensor *logits = hd_new(r, most, hd_rows_of(w)), *tanhs = l->cap > 0 ? hd_like(r, logits) : logits;
+    if (!logits || !loss || !tanhs) return NULL;
     for (size_t at = 0; at < rows; at += most) {
         size_t n = rows - at < most ? rows - at : most;
-        hd_tensor z = hd_view_rows(logits, 0, n), xs = hd_view_rows(x, at, n), ls = hd_view_rows(loss, at, n);
+        hd_tensor z = hd_view_rows(logits, 0, n), t = hd_view_rows(tanhs, 0, n), xs = hd_view_rows(x, at, n),
+                  ls = hd_view_rows(loss, at, n);
         hd_tensor ps = logp ? hd_view_rows(logp, at, n) : ls,
                   ws = l->weight ? hd_view_rows(l->weight, at, n) : ls;
         HD_CALL(r, gemm, .y = &z, .a = &xs, .b = w, .b_transposed = true, .bias = bias);
+        if (l->cap > 0) cap_logits(r, &z, &t, l->cap);
         HD_CALL(r, cross_entropy, .loss = &ls, .logp = logp ? &ps : NULL, .dx = back ? &z : NULL, .x = &z,
                 .target = target + at, .weight = l->weight ? &ws : NULL, .smoothing = l->smoothing,
                 .coef = l->coef);
+        if (back && l->cap > 0) HD_CALL(r, unary_back, .dx = &z, .dy = &z, .kept = &t, .f = HD_tanh);
         if (dx) {
             hd_tensor d = hd_view_rows(dx, at, n);
             HD_CALL(r, gemm, .y = &d, .a = &z, .b = w, .add = !fresh);

@@ -2,7 +2,7 @@
 #include "op/op.h"
 
 typedef struct opt {
-    bool rms;
+    bool rms, from_one;
     hd_draw draw;
 } opt;
 
@@ -25,8 +25,8 @@ static void norm_back(hd_run *r, const hd_node *n)
     hd_tensor *dx = hd_grad(r, n->in[X], &fresh_x), *dbranch = hd_grad(r, n->in[BRANCH], &fresh_branch);
     HD_CALL(r, norm_back, .dx = dx, .dbranch = dbranch, .dgain = hd_grad(r, n->in[GAIN], NULL),
             .dbias = hd_grad(r, n->in[BIAS], NULL), .dy = n->y->grad, .dsum = dsum, .sum = sum,
-            .stat = n->in[STAT], .gain = n->in[GAIN], .rms = o->rms, .add_x = !fresh_x,
-            .add_branch = !fresh_branch, .draw = o->draw);
+            .stat = n->in[STAT], .gain = n->in[GAIN], .rms = o->rms, .from_one = o->from_one,
+            .add_x = !fresh_x, .add_branch = !fresh_branch, .draw = o->draw);
 }
 
 static bool fits(hd_run *r, const hd_tensor *x, const hd_tensor *vector, const char *what)
@@ -40,7 +40,7 @@ static bool fits(hd_run *r, const hd_tensor *x, const hd_tensor *vector, const c
    lectures print them. */
 static void offer(hd_run *r, hd_tensor *sum, const hd_tensor *stat, const hd_norm_opt *o)
 {
-    if (!r->probe) return;
+    if (!r->probe || o->quiet) return;
     hd_probe_offer(r, "sum", sum, o->seg);
     hd_tensor mean = hd_view_cols(stat, 0, 1), inverse = hd_view_cols(stat, 1, 1);
     hd_probe_offer(r, "mean", &mean, o->seg);
@@ -62,12 +62,12 @@ static hd_tensor *normed(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tensor *
     if (!(o->dropout >= 0 && o->dropout < 1) || !(o->drop_path >= 0 && o->drop_path < 1))
         return hd_fail(r, HD_EARG, "norm: dropout %g is not in [0, 1)",
                        (double)(o->drop_path > 0 ? o->drop_path : o->dropout));
-    opt kept = {o->rms, branch ? branch_draw(r, o) : (hd_draw){0}};
+    opt kept = {o->rms, o->from_one, branch ? branch_draw(r, o) : (hd_draw){0}};
     bool keep_sum = branch && (r->taping || stream || r->probe);
     hd_tensor *sum = keep_sum ? hd_like(r, x) : NULL;
     hd_tensor *y = hd_like(r, x), *stat = r->taping || r->probe ? hd_new_reals(r, hd_rows_of(x), 2) : NULL;
     HD_CALL(r, norm, .y = y, .sum = sum, .stat = stat, .x = x, .branch = branch, .gain = gain, .bias = bias,
-            .eps = o->eps, .rms = o->rms, .draw = kept.draw);
+            .eps = o->eps, .rms = o->rms, .from_one = o->from_one, .draw = kept.draw);
     if (r->err.status) return NULL;
     offer(r, branch ? sum : x, stat, o);
     if (stream) *stream = sum;

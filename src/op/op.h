@@ -40,6 +40,8 @@ hd_tensor *hd_scatter(hd_run *r, hd_tensor *x, const int32_t *index,
                       size_t rows); /* y[index[i]] += x[i] into zeros */
 hd_tensor *hd_concat_rows(hd_run *r, hd_tensor *const *x, size_t count);
 hd_tensor *hd_concat_cols(hd_run *r, hd_tensor *const *x, size_t count);
+/* The same numbers, which lie one after the other, as rows x cols. */
+hd_tensor *hd_reshape(hd_run *r, hd_tensor *x, size_t rows, size_t cols);
 hd_tensor *hd_broadcast(hd_run *r, hd_tensor *x,
                         const hd_seg *seg); /* x [N,C] to [R,C]: each row gets its item's */
 /* Embedding lookup: table [V,C], ids [count]; an id out of range is an error of the caller (zeros). */
@@ -82,9 +84,11 @@ hd_rows hd_pool_grid(hd_run *r, hd_rows x, const hd_pool_opt *opt);
 typedef struct hd_norm_opt {
     float eps;
     bool rms;
+    bool from_one;     /* the gain is how much more than 1 it is */
     float dropout;     /* on the branch */
     float drop_path;   /* stochastic depth: the branch of a whole item is dropped with this probability */
     const hd_seg *seg; /* of the rows, for its draws */
+    bool quiet;        /* offers nothing to a probe */
 } hd_norm_opt;
 /* norm(x) * gain + bias; gain and bias [C] or NULL */
 hd_tensor *hd_norm(hd_run *r, hd_tensor *x, hd_tensor *gain, hd_tensor *bias, const hd_norm_opt *opt);
@@ -96,6 +100,10 @@ hd_tensor *hd_norm_residual(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tenso
 /* sine.c: the code of positions [R, A] as DETR has it, `each` columns for a number: sines and cosines of
    x * scale / temperature^(2k/each) in turn. Numbers come in pairs x, y, and the code of y goes first. */
 hd_tensor *hd_sine(hd_run *r, hd_tensor *x, size_t each, float scale, float temperature);
+
+/* rotate.c: turns pairs of columns of the first `heads` heads of x by the positions of its rows [R], in
+   backend memory, in place: what made x must not need its value to go back, as products do not. */
+hd_tensor *hd_rotate(hd_run *r, hd_tensor *x, const int32_t *pos, const hd_rotation *by, size_t heads);
 
 /* group_norm.c: norms over rows. Rows of no item are not counted and give zeros. */
 typedef struct hd_batch_norm_opt {
@@ -147,6 +155,7 @@ typedef struct hd_loss_opt {
     float coef;        /* of the gradient; usually 1 */
     float smoothing;   /* cross-entropy: share spread evenly over all classes */
     hd_tensor *weight; /* [R,1] or NULL */
+    float cap;         /* linear_cross_entropy: logits become cap * tanh(logit / cap); 0: as they are */
     size_t chunk;      /* linear_cross_entropy: rows of logits held at a time; 0: chosen by their size */
     hd_tensor **logp;  /* cross-entropy: receives the log-probabilities of the targets [R,1], or NULL */
 } hd_loss_opt;
@@ -180,8 +189,9 @@ typedef struct hd_attend_opt {
     int heads, kv_heads; /* kv_heads 0: as heads */
     float scale;         /* 0: 1/sqrt(D) for dot, 1 for additive */
     hd_mask mask;
-    int window;    /* 0: none */
-    int block;     /* local blocks of so many positions; 0: none */
+    int window; /* 0: none */
+    float cap;  /* scores become cap * tanh(score / cap) before biases and mask; 0: none. Dot score alone */
+    int block;  /* local blocks of so many positions; 0: none */
     float dropout; /* on the weights */
     hd_score score;
     hd_tensor *additive; /* [1, H*D] */

@@ -120,6 +120,31 @@ hd_tensor *hd_concat_cols(hd_run *r, hd_tensor *const *x, size_t count)
     return concat(r, x, count, false);
 }
 
+/* The gradient is handed on as it is where x has none yet. */
+static void reshape_back(hd_run *r, const hd_node *n)
+{
+    hd_tensor *x = n->in[0], *dy = n->y->grad;
+    hd_tensor d = hd_shaped(dy->data, dy->dtype, 2, (const size_t[]){hd_rows_of(x), hd_cols_of(x)});
+    if (!x->grad && !x->base && !x->is_param) {
+        *dy = d, x->grad = dy, n->y->grad = NULL;
+        return;
+    }
+    hd_tensor *dx = hd_grad(r, x, NULL);
+    if (dx) HD_CALL(r, mix, .y = dx, .x = &d, .a = 1, .add = true);
+}
+
+hd_tensor *hd_reshape(hd_run *r, hd_tensor *x, size_t rows, size_t cols)
+{
+    if (!x) return NULL;
+    if (rows * cols != hd_count_of(x) || x->stride != hd_cols_of(x))
+        return hd_fail(r, HD_ESHAPE, "reshape: %zu x %zu, %zu numbers apart, as %zu x %zu", hd_rows_of(x),
+                       hd_cols_of(x), x->stride, rows, cols);
+    hd_tensor *y = hd_host_take(r, sizeof *y);
+    if (!y) return NULL;
+    *y = hd_shaped(x->data, x->dtype, 2, (const size_t[]){rows, cols});
+    return hd_record(r, y, reshape_back, x);
+}
+
 static void broadcast_back(hd_run *r, const hd_node *n)
 {
     const hd_seg *seg = *(const hd_seg *const *)n->opt;

@@ -11,7 +11,7 @@ typedef struct shape {
     bool cross;
     bool shared;                /* key segments overlap: items 0 and 1 read the same rows */
     int heads, kv_heads, d, dv; /* dv 0: d */
-    float scale, sigma, dropout;
+    float scale, sigma, dropout, cap;
     hd_mask mask;
     int window, block, span, buckets, reach;
     bool additive, both_ways, ragged, gate, one_tensor;
@@ -53,6 +53,7 @@ static hd_tensor *attend(hd_run *r, hd_tensor *const *x, const gradient_case *c)
     hd_attend_opt o = {.heads = s->heads,
                        .kv_heads = s->kv_heads,
                        .scale = s->scale,
+                       .cap = s->cap,
                        .mask = s->mask,
                        .window = s->window,
                        .block = s->block,
@@ -108,6 +109,10 @@ static const shape shapes[] = {
     {"narrow values", SELF(HEADS(4, 5, .kv_heads = 2, .dv = 2))},
     {"q, k and v in one", SELF(HEADS(2, 3, .one_tensor = true, .mask = HD_CAUSAL))},
     {"scale", SELF(HEADS(2, 3, .scale = 0.7f))},
+    {"cap", SELF(HEADS(2, 3, .cap = 0.9f))},
+    {"cap and scale", CROSS(HEADS(4, 3, .kv_heads = 2, .scale = 0.7f, .cap = 2, .dropout = 0.3f))},
+    {"cap, causal, a window, a gate",
+     SELF(HEADS(2, 3, .cap = 1.5f, .mask = HD_CAUSAL, .window = 1, .gate = true))},
     {"scale of one", SELF(HEADS(2, 3, .scale = 1))},
     {"causal", SELF(HEADS(2, 3, .mask = HD_CAUSAL))},
     {"window", SELF(HEADS(2, 3, .window = 1))},

@@ -12,7 +12,7 @@ static int32_t *targets(hd_run *r, size_t rows, size_t classes, bool ignored)
 }
 
 typedef struct shape {
-    float smoothing;
+    float smoothing, cap;
     bool weight, ignored, bias, chunks; /* weights are the last leaf */
 } shape;
 
@@ -22,6 +22,7 @@ static hd_loss_opt options(hd_tensor *const *x, const gradient_case *c)
     size_t n = leaf_count(c);
     return (hd_loss_opt){.coef = (float)c->coef,
                          .smoothing = s->smoothing,
+                         .cap = s->cap,
                          .weight = s->weight ? x[n - 1] : NULL,
                          .chunk = s->chunks ? CHUNK : 0};
 }
@@ -137,6 +138,10 @@ static const gradient_case cases[] = {
     CASE("linear cross entropy", linear_cross_entropy, LEAVES_OF(X, W), .coef = 1, SHAPE(0)),
     CASE("linear cross entropy bias", linear_cross_entropy, LEAVES_OF(X, W, BIAS), .coef = 1,
          SHAPE(.bias = true)),
+    CASE("linear cross entropy cap", linear_cross_entropy, LEAVES_OF(X, W, BIAS), .coef = 1,
+         SHAPE(.bias = true, .cap = 1.5f)),
+    CASE("linear cross entropy cap in three chunks", linear_cross_entropy, LEAVES_OF(XMANY, WMANY), .coef = 1,
+         SHAPE(.chunks = true, .cap = 0.7f)),
     CASE("linear cross entropy coef", linear_cross_entropy, LEAVES_OF(X, W, BIAS), .coef = -0.75,
          SHAPE(.bias = true)),
     CASE("linear cross entropy smoothing", linear_cross_entropy, LEAVES_OF(X, W), .coef = 1,

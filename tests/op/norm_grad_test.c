@@ -6,7 +6,7 @@ typedef enum used { NORM_ONLY, BOTH, SUM_ONLY } used;
 
 typedef struct shape {
     float eps, dropout, drop_path;
-    bool rms, gain, bias, segments;
+    bool rms, gain, bias, segments, from_one;
     used used;
 } shape;
 
@@ -15,6 +15,7 @@ static hd_norm_opt options(hd_run *r, const shape *s)
     const int32_t len[] = {2, 0, 3}, key[] = {8, 1, 6};
     return (hd_norm_opt){.eps = s->eps,
                          .rms = s->rms,
+                         .from_one = s->from_one,
                          .dropout = s->dropout,
                          .drop_path = s->drop_path,
                          .seg = s->segments ? hd_seg_of(r, len, 3, key) : NULL};
@@ -78,6 +79,10 @@ static const gradient_case cases[] = {
     CASE("rms", norm, LEAVES_OF(X), SHAPE(.eps = 1e-5f, .rms = true)),
     CASE("rms, large eps", norm, LEAVES_OF(X), SHAPE(.eps = 0.5f, .rms = true)),
     CASE("rms gain", norm, LEAVES_OF(X, GAIN), SHAPE(.eps = 1e-5f, .rms = true, .gain = true)),
+    CASE("rms gain from 1", norm, LEAVES_OF(X, GAIN),
+         SHAPE(.eps = 1e-5f, .rms = true, .gain = true, .from_one = true)),
+    CASE("rms residual gain from 1", norm_residual, LEAVES_OF(X, B, GAIN),
+         SHAPE(.eps = 1e-5f, .rms = true, .gain = true, .from_one = true, .used = BOTH)),
     CASE("rms gain bias", norm, LEAVES_OF(X, GAIN, BIAS),
          SHAPE(.eps = 1e-5f, .rms = true, .gain = true, .bias = true)),
     CASE("norm residual", norm_residual, LEAVES_OF(X, B), SHAPE(.eps = 1e-5f)),

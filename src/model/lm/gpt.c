@@ -123,12 +123,17 @@ hd_rows hd_gpt_rows_at_layer(hd_run *r, const hd_gpt *m, int layers, const hd_it
 
 hd_tensor *hd_gpt_logits(hd_run *r, const hd_gpt *m, hd_rows x)
 {
-    return hd_probe_offer(r, "logits", hd_linear(r, x.t, &m->head->t, NULL, HD_IDENTITY), x.seg);
+    const float cap = m->opt.logit_cap;
+    hd_tensor *y = hd_linear(r, x.t, &m->head->t, NULL, HD_IDENTITY);
+    if (cap > 0) y = hd_scale(r, hd_apply(r, hd_scale(r, y, 1 / cap), HD_tanh), cap);
+    return hd_probe_offer(r, "logits", y, x.seg);
 }
 
 hd_tensor *hd_gpt_loss(hd_run *r, const hd_gpt *m, hd_rows x, const int32_t *target, const hd_loss_opt *opt)
 {
-    return hd_linear_cross_entropy(r, x.t, &m->head->t, NULL, target, opt);
+    hd_loss_opt o = *opt;
+    o.cap = m->opt.logit_cap;
+    return hd_linear_cross_entropy(r, x.t, &m->head->t, NULL, target, &o);
 }
 
 double hd_gpt_flops(const hd_gpt *m, size_t sequences, size_t length)

@@ -50,6 +50,11 @@ void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees)
 {
     const hd_attention *at = h->at;
     if (at->scale != 1) hd_row_scale(s + sees.lo, sees.hi - sees.lo, at->scale);
+    if (at->cap > 0) {
+        hd_real *z = s + sees.lo;
+        vec cap = hd_set((double)at->cap), share = hd_set(1 / (double)at->cap);
+        HD_COLUMNS(sees.hi - sees.lo, { S(z, cap * hd_tanh(L(z) * share)); });
+    }
     if (at->table) {
         int buckets = (int)hd_rows_of(at->table);
         for (size_t j = sees.lo; j < sees.hi; j++) {
@@ -209,9 +214,8 @@ static void heads_forward(const job *w, const hd_head *h, size_t heads, const ro
     const hd_reach sees = hd_head_reach(h, 0, 1);
     for (size_t j = sees.lo, end; j < sees.hi; j = end) {
         end = (j / NEAR + 1) * NEAR < sees.hi ? (j / NEAR + 1) * NEAR : sees.hi;
-        for (size_t i = 0; i < heads; i++)
-            KERNEL(head_scores)
-            (h + i, s->scores + i * w->stride, w->stride, 0, 1, (hd_reach){j, end}, NULL, s->panel);
+        for (size_t i = 0; i < heads; i++) KERNEL(head_scores)
+        (h + i, s->scores + i * w->stride, w->stride, 0, 1, (hd_reach){j, end}, NULL, s->panel);
     }
     for (size_t i = 0; i < heads; i++) weights_row(g, h + i, s->scores + i * w->stride, 0, sees);
     for (size_t j = sees.lo, end; j < sees.hi || j == sees.lo; j = end) {

@@ -7,11 +7,12 @@ typedef struct room {                /* one worker's scratch */
     hd_real *p, *dp;                 /* [QUERIES, stride]: weights, then their gradients */
     hd_real *keys_t, *keys, *values; /* packed for q k^T, ds k, dy v^T */
     hd_real *queries, *dys, *panel;
+    hd_real *flat;               /* [stride]: slopes of the cap of one query's scores */
     hd_real *band, *far_t, *far; /* products with the vectors of distances, then their gradients; the vectors
                                     packed for q e^T, dband e */
 } room;
 
-enum { PIECES = 11 }; /* of a room */
+enum { PIECES = 12 }; /* of a room */
 
 typedef struct job {
     const hd_attend_back_args *g;
@@ -22,11 +23,19 @@ typedef struct job {
 
 /* p = exp(score - lse) with dropout applied to a second copy in `kept` (which may equal p without dropout).
  */
-static void weights_row(const hd_head *h, hd_real *p, hd_reach reach, size_t a, hd_real lse)
+static void weights_row(const hd_head *h, hd_real *p, hd_real *flat, hd_reach reach, size_t a, hd_real lse)
 {
     hd_reach sees = hd_head_sees(h, a);
     KERNEL(head_bias)(h, p, a, sees);
     hd_real *w = p + sees.lo;
+    if (h->at->cap > 0) {
+        vec share = hd_set(1 / (double)h->at->cap), one = hd_set(1);
+        hd_real *to = flat + sees.lo;
+        HD_COLUMNS(sees.hi - sees.lo, {
+            vec t = L(w) * share;
+            S(to, one - t * t);
+        });
+    }
     vec shift = hd_set(lse);
     HD_COLUMNS(sees.hi - sees.lo, { S(w, hd_exp(L(w) - shift)); });
     for (size_t j = reach.lo; j < sees.lo; j++) p[j] = 0;
@@ -66,11 +75,17 @@ static double slope_row(const hd_head *h, hd_real *p, hd_real *dp, hd_reach r, s
     return (double)delta;
 }
 
-/* Gradients of the biases from ds, then ds *= scale. */
-static void bias_back(const hd_attend_back_args *g, const hd_head *h, hd_real *ds, size_t a, hd_reach r)
+/* Gradients of the biases from ds, then ds *= scale and the slope of the cap. */
+static void bias_back(const hd_attend_back_args *g, const hd_head *h, hd_real *ds, const hd_real *flat,
+                      size_t a, hd_reach r)
 {
     const hd_attention *at = h->at;
     hd_reach sees = hd_head_sees(h, a);
+    if (at->cap > 0) {
+        hd_real *d = ds + sees.lo;
+        const hd_real *by = flat + sees.lo;
+        HD_COLUMNS(sees.hi - sees.lo, { S(d, L(d) * L(by)); });
+    }
     for (size_t j = sees.lo; g->dtable && j < sees.hi; j++) {
         int distance = (int)((ptrdiff_t)j - (ptrdiff_t)a - h->shift);
         int bucket =
@@ -162,9 +177,9 @@ static void tile_back(const job *w, const hd_head *h, const room *s, size_t a, s
     KERNEL(product)(&dp, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, s->panel);
     double gate = 0;
     for (size_t i = 0; i < n; i++) {
-        weights_row(h, s->p + i * st, r, a + i, hd_row(g->lse, h->qrow + a + i)[h->head]);
+        weights_row(h, s->p + i * st, s->flat, r, a + i, hd_row(g->lse, h->qrow + a + i)[h->head]);
         gate += slope_row(h, s->p + i * st, s->dp + i * st, r, a + i);
-        bias_back(g, h, s->dp + i * st, a + i, r);
+        bias_back(g, h, s->dp + i * st, s->flat, a + i, r);
         if (h->at->score == HD_ADDITIVE) additive_back(g, h, s->dp + i * st, a + i);
     }
     if (g->dgate) ((hd_real *)g->dgate->data)[h->head] += (hd_real)gate;
@@ -216,8 +231,8 @@ static void back_part(void *arg, size_t begin, size_t end, int worker)
     const job *w = arg;
     hd_real *at = (hd_real *)(w->cpu->scratch + (size_t)worker * w->cpu->scratch_each), *piece[PIECES];
     for (int i = 0; i < PIECES; i++) piece[i] = at, at += w->sizes[i];
-    room s = {piece[0], piece[1], piece[2], piece[3], piece[4], piece[5],
-              piece[6], piece[7], piece[8], piece[9], piece[10]};
+    room s = {piece[0], piece[1], piece[2], piece[3], piece[4],  piece[5],
+              piece[6], piece[7], piece[8], piece[9], piece[10], piece[11]};
     size_t groups = (size_t)w->g->at->kv_heads, items = w->g->at->qseg->items;
     for (size_t unit = begin; unit < end; unit++)
         if (!w->whole)
@@ -247,6 +262,7 @@ hd_status KERNEL(attend_back)(hd_backend *b, const hd_attend_back_args *g)
                                   KERNEL(packed_size)(d, QUERIES),
                                   KERNEL(packed_size)(dv, QUERIES),
                                   KERNEL(panel_size)(),
+                                  at->cap > 0 ? w.stride : 0,
                                   QUERIES * band,
                                   band ? KERNEL(packed_size)(band, d) : 0,
                                   band ? KERNEL(packed_size)(d, band) : 0};

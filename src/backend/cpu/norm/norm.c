@@ -50,10 +50,10 @@ static void norm_part(void *arg, size_t begin, size_t end, int worker)
         }
         hd_real mean = a->rms ? 0 : hd_row_sum(x, n) / (hd_real)n;
         hd_real scale = (hd_real)(1 / sqrt((double)(row_squares(x, n, mean) / (hd_real)n) + (double)a->eps));
-        vec m = hd_set(mean), k = hd_set(scale);
+        vec m = hd_set(mean), k = hd_set(scale), one = hd_set(a->from_one);
         HD_COLUMNS(n, {
             vec v = (L(x) - m) * k;
-            if (gain) v *= L(gain);
+            if (gain) v *= L(gain) + one;
             if (bias) v += L(bias);
             S(y, v);
         });
@@ -81,12 +81,12 @@ static void back_row(const hd_norm_back_args *a, hd_real *d, hd_real *dgain, hd_
     size_t n = hd_cols_of(a->sum);
     const hd_real *dy = hd_row(a->dy, r), *x = hd_row(a->sum, r), *gain = a->gain ? a->gain->data : NULL;
     vec mean = hd_set(hd_row(a->stat, r)[0]), scale = hd_set(hd_row(a->stat, r)[1]), s1 = hd_set(0),
-        s2 = hd_set(0);
+        s2 = hd_set(0), one = hd_set(a->from_one);
     HD_COLUMNS(n, {
         vec h = (L(x) - mean) * scale, g = L(dy);
         if (dgain) S(dgain, L(dgain) + g * h);
         if (dbias) S(dbias, L(dbias) + g);
-        if (gain) g *= L(gain);
+        if (gain) g *= L(gain) + one;
         s1 += g;
         s2 += g * h;
     });
@@ -94,7 +94,7 @@ static void back_row(const hd_norm_back_args *a, hd_real *d, hd_real *dgain, hd_
     const hd_real *extra = a->dsum ? hd_row(a->dsum, r) : NULL;
     HD_COLUMNS(n, {
         vec h = (L(x) - mean) * scale, g = L(dy);
-        if (gain) g *= L(gain);
+        if (gain) g *= L(gain) + one;
         vec v = (g - m1 - h * m2) * scale;
         if (extra) v += L(extra);
         S(d, v);

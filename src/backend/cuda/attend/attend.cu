@@ -42,7 +42,7 @@ bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, c
     *t = (attend_of){};
     t->heads = at->heads, t->group = at->heads / at->kv_heads;
     t->d = (int)(hd_cols_of(q) / (size_t)at->heads), t->dv = (int)(hd_cols_of(v) / (size_t)at->kv_heads);
-    t->scale = at->scale, t->sigma = at->sigma;
+    t->scale = at->scale, t->sigma = at->sigma, t->cap = at->cap;
     t->causal = at->mask == HD_CAUSAL, t->additive = at->score == HD_ADDITIVE;
     t->both_ways = at->table_both_ways, t->drops = at->draw.p > 0, t->window = at->window;
     t->q = mat_of(q), t->k = mat_of(k), t->v = mat_of(v), t->weight = mat_of(at->additive);
@@ -61,7 +61,8 @@ bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, c
 
 bool hd_attend_plain(const attend_of *t)
 {
-    return !t->additive && !t->table.p && !t->center.p && !t->ragged.p && !t->gate.p && t->window <= 0;
+    return !t->additive && !t->table.p && !t->center.p && !t->ragged.p && !t->gate.p && t->window <= 0 &&
+           t->cap <= 0;
 }
 
 bool hd_attend_is_fast(const attend_of *t, const hd_tensor *const *all, int count, const hd_tensor *lse)

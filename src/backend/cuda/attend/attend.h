@@ -9,7 +9,7 @@ enum { ATTEND_EDGES = 512 }; /* buckets of a relative table beyond the exact one
 
 typedef struct attend_of {
     int heads, group, d, dv; /* group: heads that share a kv head */
-    float scale, sigma;
+    float scale, sigma, cap;
     bool causal, additive, both_ways, drops;
     int window, block, span;                                    /* span: vectors of distances of a head */
     mat q, k, v, weight, table, distance, center, ragged, gate; /* weight: of the additive score */
@@ -209,6 +209,7 @@ DEVICE int bucket_of(const attend_of &t, const attend_edges &e, int distance)
 DEVICE float biased_score(const attend_of &t, const attend_edges &e, const place &p, int a, int j, float raw)
 {
     float s = raw * t.scale;
+    if (t.cap > 0) s = t.cap * tanhf(s / t.cap);
     if (t.table.p) s += mat_get(t.table, (size_t)bucket_of(t, e, j - a - p.shift), p.head);
     if (t.center.p && t.sigma > 0) {
         float c = (float)j - center_of(t, p, a);

@@ -39,7 +39,7 @@ static __global__ void query_back(const __grid_constant__ attend_of t, const __g
     o.lse = mat_get(g.lse, row, p.head), o.gate = t.gate.p ? mat_get(t.gate, 0, p.head) : 1;
     float sum = 0;
     for (int j = sees.lo + lane; j < sees.hi; j += 32) {
-        float dw, w = pair_weight(t, e, p, a, j, o, q, dy, &dw);
+        float dw, slope, w = pair_weight(t, e, p, a, j, o, q, dy, &dw, &slope);
         sum = fmaf(w, dw, sum);
     }
     o.delta = warp_sum(sum);
@@ -55,8 +55,8 @@ static __global__ void query_back(const __grid_constant__ attend_of t, const __g
             int j = first + lane, n = min(32, sees.hi - first);
             float ds = 0;
             if (lane < n) {
-                float dw, w = pair_weight(t, e, p, a, j, o, q, dy, &dw);
-                ds = w * (dw - o.delta) * o.gate;
+                float dw, slope, w = pair_weight(t, e, p, a, j, o, q, dy, &dw, &slope);
+                ds = w * (dw - o.delta) * o.gate * slope;
                 if (!from) {
                     pull = fmaf(ds, (float)j - center, pull);
                     if (g.dragged.p)

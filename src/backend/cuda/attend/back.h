@@ -42,15 +42,23 @@ typedef struct one_query {
     float lse, gate, delta;
 } one_query;
 
-/* The weight of query a for key j before dropout; *dw its gradient before the gate. q and dy are the query's.
- */
+/* How much a score that was capped to s changes with what it was before. */
+DEVICE float cap_slope(const attend_of &t, float s)
+{
+    return t.cap > 0 ? 1 - s / t.cap * (s / t.cap) : 1;
+}
+
+/* The weight of query a for key j before dropout; *dw its gradient before the gate; *slope that of the cap. q
+   and dy are the query's. */
 DEVICE float pair_weight(const attend_of &t, const attend_edges &e, const place &p, int a, int j,
-                         const one_query &o, const float *q, const float *dy, float *dw)
+                         const one_query &o, const float *q, const float *dy, float *dw, float *slope)
 {
     float raw = raw_score(t, t.k, p.krow + j, p.group * t.d, q, p.head) + distance_score(t, p, a, j, q);
     *dw = dot_row(t.v, (p.krow + j) * t.v.stride + (size_t)p.group * t.dv, dy, t.dv);
     if (t.drops) *dw *= draw_mask(t.draw, o.key, draw_column(p.head, j));
-    return expf(biased_score(t, e, p, a, j, raw) - o.lse);
+    float s = biased_score(t, e, p, a, j, raw);
+    *slope = cap_slope(t, s);
+    return expf(s - o.lse);
 }
 
 /* From the key's side, k and v are the key's: what dy (`values`) or q has to be multiplied with. */
@@ -58,11 +66,11 @@ DEVICE float pair_of_key(const attend_of &t, const attend_edges &e, const place 
                          const one_query &o, const float *k, const float *v, const mat &dy, bool values)
 {
     float raw = raw_score(t, t.q, p.qrow + a, p.head * t.d, k, p.head) + distance_score(t, p, a, j, NULL);
-    float w = expf(biased_score(t, e, p, a, j, raw) - o.lse);
+    float s = biased_score(t, e, p, a, j, raw), w = expf(s - o.lse);
     float mask = t.drops ? draw_mask(t.draw, o.key, draw_column(p.head, j)) : 1;
     if (values) return w * mask * o.gate;
     float dw = dot_row(dy, (p.qrow + a) * dy.stride + (size_t)p.head * t.dv, v, t.dv) * mask;
-    return w * (dw - o.delta) * o.gate;
+    return w * (dw - o.delta) * o.gate * cap_slope(t, s);
 }
 
 /* Slope of weight * tanh(x) at column c. */

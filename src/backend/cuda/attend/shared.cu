@@ -39,7 +39,7 @@ static __global__ void shares(const __grid_constant__ attend_of t, const __grid_
         for (int first = sees.lo; first < sees.hi; first += THREADS) {
             int n = min((int)THREADS, sees.hi - first), j = first + me;
             if (me < n) {
-                float dw, w = pair_weight(t, e, p, a, j, o, q, dy, &dw);
+                float dw, slope, w = pair_weight(t, e, p, a, j, o, q, dy, &dw, &slope);
                 ds[me] = w * (dw - o.delta) * o.gate;
                 bucket[me] = plan.buckets ? bucket_of(t, e, j - a - p.shift) : 0;
             }

@@ -10,6 +10,7 @@ typedef struct norm_of {
     const float *gain, *bias;
     float eps;
     bool rms;
+    float one; /* added to the gain */
     draw_of draw;
 } norm_of;
 
@@ -75,7 +76,7 @@ template <class T, int N> __global__ void __launch_bounds__(32 * NORM_WARPS) nor
         if (k.gain) {
             load8(w, k.gain + c);
 #pragma unroll
-            for (int j = 0; j < 8; j++) v[i][j] *= w[j];
+            for (int j = 0; j < 8; j++) v[i][j] *= w[j] + k.one;
         }
         if (k.bias) {
             load8(w, k.bias + c);
@@ -115,7 +116,7 @@ static __global__ void norm_wide_kernel(norm_of k)
     for (int c = threadIdx.x; c < n; c += blockDim.x) {
         float s = summed(k, r, c, key), v = (s - mean) * scale;
         if (k.branch.p && k.sum.p) mat_put(k.sum, r, c, s);
-        if (k.gain) v *= k.gain[c];
+        if (k.gain) v *= k.gain[c] + k.one;
         if (k.bias) v += k.bias[c];
         mat_put(k.y, r, c, v);
     }
@@ -145,8 +146,10 @@ extern "C" hd_status hd_cuda_norm(hd_backend *b, const hd_norm_args *a)
     const hd_tensor *all[] = {a->y, a->sum, a->x, a->branch};
     walk_kind kind = walk_kind_of(all, 4);
     if (hd_cols_of(a->x) > WIDEST || !by_eights(a->gain) || !by_eights(a->bias)) kind = WALK_ANY;
-    norm_of k = {mat_of(a->y),    mat_of(a->sum),  mat_of(a->stat), mat_of(a->x), mat_of(a->branch),
-                 floats(a->gain), floats(a->bias), a->eps,          a->rms,       draw_make(&a->draw)};
+    norm_of k = {
+        mat_of(a->y),       mat_of(a->sum),  mat_of(a->stat), mat_of(a->x), mat_of(a->branch),
+        floats(a->gain),    floats(a->bias), a->eps,          a->rms,       a->from_one ? 1.0f : 0.0f,
+        draw_make(&a->draw)};
     if (kind == WALK_BF16)
         norm_launch<bf16>(c, &k);
     else if (kind == WALK_F32)
@@ -161,6 +164,7 @@ typedef struct back_of {
     const float *gain;
     float *part; /* [blocks, 2, cols]: each block's share of dgain and dbias; NULL: nobody asks */
     bool rms, add_x, add_branch;
+    float one; /* added to the gain */
     draw_of draw;
 } back_of;
 
@@ -222,7 +226,7 @@ __global__ void __launch_bounds__(32 * BACK_WARPS, N * sizeof(T) <= 6 ? 4 : 2) n
                 h[j] = (h[j] - mean) * scale;
                 dgain[i][j] += g[j] * h[j];
                 dbias[i][j] += g[j];
-                if (k.gain) g[j] *= w[j];
+                if (k.gain) g[j] *= w[j] + k.one;
                 m1 += g[j], m2 += g[j] * h[j];
             }
         }
@@ -238,7 +242,7 @@ __global__ void __launch_bounds__(32 * BACK_WARPS, N * sizeof(T) <= 6 ? 4 : 2) n
             if (k.gain) load8(w, k.gain + c);
 #pragma unroll
             for (int j = 0; j < 8; j++)
-                d[j] = ((k.gain ? g[j] * w[j] : g[j]) - m1 - (h[j] - mean) * scale * m2) * scale;
+                d[j] = ((k.gain ? g[j] * (w[j] + k.one) : g[j]) - m1 - (h[j] - mean) * scale * m2) * scale;
             if (k.dsum.p) {
                 load8(g, (const T *)&more[i]);
 #pragma unroll
@@ -278,14 +282,14 @@ static __global__ void norm_back_wide_kernel(back_of k)
                 part[c] = g * h + (first ? 0 : part[c]);
                 part[n + c] = g + (first ? 0 : part[n + c]);
             }
-            if (k.gain) g *= k.gain[c];
+            if (k.gain) g *= k.gain[c] + k.one;
             m1 += g, m2 += g * h;
         }
         m1 = block_sum(m1, room) / (float)n, m2 = block_sum(m2, room) / (float)n;
         if (k.rms) m1 = 0;
         for (int c = threadIdx.x; c < n; c += blockDim.x) {
             float g = mat_get(k.dy, r, c), h = (mat_get(k.sum, r, c) - mean) * scale;
-            if (k.gain) g *= k.gain[c];
+            if (k.gain) g *= k.gain[c] + k.one;
             float d = (g - m1 - h * m2) * scale + (k.dsum.p ? mat_get(k.dsum, r, c) : 0);
             if (k.dx.p) mat_put_or_add(k.dx, r, c, d, k.add_x);
             if (!k.dbranch.p) continue;
@@ -321,9 +325,19 @@ extern "C" hd_status hd_cuda_norm_back(hd_backend *b, const hd_norm_back_args *a
     size_t at_once = kind == WALK_ANY || n <= narrow ? 4 : kind == WALK_BF16 ? 3 : 2; /* by the registers */
     size_t most = (size_t)c->processors * at_once;
     unsigned blocks = (unsigned)(need < most ? need : most);
-    back_of k = {mat_of(a->dx),  mat_of(a->dbranch), mat_of(a->dy),   mat_of(a->dsum),
-                 mat_of(a->sum), mat_of(a->stat),    floats(a->gain), NULL,
-                 a->rms,         a->add_x,           a->add_branch,   draw_make(&a->draw)};
+    back_of k = {mat_of(a->dx),
+                 mat_of(a->dbranch),
+                 mat_of(a->dy),
+                 mat_of(a->dsum),
+                 mat_of(a->sum),
+                 mat_of(a->stat),
+                 floats(a->gain),
+                 NULL,
+                 a->rms,
+                 a->add_x,
+                 a->add_branch,
+                 a->from_one ? 1.0f : 0.0f,
+                 draw_make(&a->draw)};
     if (a->dgain || a->dbias) {
         k.part = (float *)hd_cuda_scratch(c, blocks * 2 * n * sizeof(float));
         if (!k.part) return HD_ENOMEM;
