@@ -25,6 +25,7 @@
 #define RECORDED_fold                 T(y) T(x) S(to) S(from)
 #define RECORDED_refold
 #define RECORDED_sine                 T(y) T(x) T(dx) T(dy)
+#define RECORDED_rotate               T(x)
 #define RECORDED_transpose            T(y) T(x)
 #define RECORDED_regrid
 #define RECORDED_lead

@@ -10,7 +10,8 @@
     X(rnn, "a simple recurrent network")                                        \
     X(gru, "gated recurrent units")                                             \
     X(lstm, "long short-term memory")                                           \
-    X(gpt, "the Transformer's decoder alone")
+    X(gpt, "the Transformer's decoder alone")                                   \
+    X(llama, "the same with rotary positions, RMS norms and gates: Llama and its kin")
 
 /* X(name, what it is): encoders of pictures */
 #define HD_IMAGE_MODEL_LIST(X)                                                             \

@@ -23,7 +23,9 @@ void hd_prepare_cell(hd_preparing *p, hd_param *w)
 
 static void prepare_attention(hd_preparing *p, const hd_mha *m, bool cross)
 {
-    if (!cross) hd_prepare(p, m->qkv);
+    bool apart = !cross && m->query_norm.gain;
+    if (!cross && !apart) hd_prepare(p, m->qkv);
+    if (apart) hd_prepare(p, m->q), hd_prepare(p, m->k), hd_prepare(p, m->v);
     if (cross) hd_prepare(p, m->q);
     if (cross) hd_prepare(p, m->kv);
     hd_prepare(p, m->out.w);

@@ -85,6 +85,7 @@ typedef struct hd_lm_functions {
     hd_tensor *(*loss_of)(hd_run *r, const struct hd_lm *m, hd_rows rows, const int32_t *target,
                           const hd_loss_opt *opt);
     bool looks_back; /* loss reads batch.before */
+    bool blocks;     /* it is a stack of Transformer blocks, whose options it has */
     /* The ids before a token, the nearest first, to what loss reads, in place; NULL: the ids themselves. */
     void (*features)(const struct hd_lm *m, int32_t *out);
     /* Counted models: */

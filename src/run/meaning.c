@@ -62,6 +62,8 @@ hd_status hd_train_check_end(const hd_train_options *o, hd_err *err)
 
 hd_status hd_train_check_positions(const hd_train_options *o, hd_err *err)
 {
+    if (o->position_kind == HD_TRAIN_POSITIONS_ROTARY)
+        return hd_err_set(err, HD_EARG, "--position-kind rotary is for --task lm with --model llama");
     if (o->position_kind != HD_TRAIN_POSITIONS_PERIODIC) return HD_OK;
     return hd_err_set(err, HD_EARG, "--position-kind periodic is for --task lm: a %s has no bars",
                       hd_train_tasks[o->task]);

@@ -54,7 +54,10 @@ static const char *const subwords[] = {"bpe", "unigram", NULL};
 const char *const hd_train_stems[] = {"auto", "large", "small", NULL};
 static const char *const query_kinds[] = {"anchors", "learned", NULL};
 static const char *const norms[] = {"pre", "post", NULL};
-static const char *const position_kinds[] = {"sinusoidal", "learned", "none", "periodic", NULL};
+static const char *const position_kinds[] = {"sinusoidal", "learned", "none", "periodic", "rotary", NULL};
+static const char *const norm_kinds[] = {"layer", "rms", NULL};
+static const char *const ffns[] = {"plain", "gated", NULL};
+static const char *const biases[] = {"all", "qkv", "none", NULL};
 static const char *const optimizers[] = {"sgd", "adam", "adamw", "muon", NULL};
 static const char *const tokenizers[] = {
 #define X(name, summary) #name,
@@ -130,6 +133,7 @@ enum {
 #define MUSIC         .group = "Augmentation of music", FOR(LM), NEEDS(HD_HAS_MUSIC)
 #define RESNET        MODEL, FOR(PICTURES), NEEDS(HD_HAS_RESNET), SHAPE
 #define VIT           MODEL, FOR(PICTURES), NEEDS(HD_HAS_VIT), SHAPE
+#define MODERN_BLOCKS MODEL, FOR(LM), NEEDS(HD_HAS_MODERN), SHAPE
 #define CELLS         RECURRENT, SHAPE, NEEDS(HD_HAS_DECODER_CELLS)
 #define ATTENDING     RECURRENT, SHAPE, NEEDS(HD_HAS_ATTENTION)
 #define CALL          .keep = HD_KEEP_NOT

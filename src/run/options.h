@@ -46,6 +46,7 @@ typedef struct hd_train_options {
     X(BLOCKS, "transformer layers")                                                                        \
     X(CELLS_FIRST, "an encoder that begins with rnn, gru or lstm")                                         \
     X(ACTIVATION, "layers that have it: transformer (relu, gelu, gelu_tanh, silu) or rnn (tanh, sigmoid)") \
+    X(MODERN, "--model llama")                                                                             \
     X(POSITIONS, "--model gpt, or an --encoder or --decoder that begins with transformer")                 \
     X(WINDOWS, "a model that reads windows of a text")                                                     \
     X(NGRAM, "--model ngram")                                                                              \
@@ -150,7 +151,8 @@ enum {
     HD_TRAIN_POSITIONS_SINUSOIDAL,
     HD_TRAIN_POSITIONS_LEARNED,
     HD_TRAIN_POSITIONS_NONE,
-    HD_TRAIN_POSITIONS_PERIODIC
+    HD_TRAIN_POSITIONS_PERIODIC,
+    HD_TRAIN_POSITIONS_ROTARY
 };
 hd_status hd_train_check_positions(const hd_train_options *o,
                                    hd_err *err); /* of tasks that have no periodic ones */

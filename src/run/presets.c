@@ -62,6 +62,15 @@ static const hd_setting music[] = {
     {"layers", "5"}, {"width", "256"}, {"heads", "8"}, {"context", "1024"}, {"relative", "1024"}, {"untied", "true"},
     {"dropout", "0.3"}, {"transpose", "6"}, {"batch-size", "16"}, {"lr", "0.001"}, {"warmup", "400"}, {"ema", "0.999"},
     {"steps", "3000"}, {0}};
+static const hd_setting llama[] = {
+    {"model", "llama"}, {"norm-kind", "rms"}, {"ffn", "gated"}, {"activation", "silu"}, {"bias", "none"},
+    {"beta2", "0.95"}, {0}};
+static const hd_setting llama_nano[] = {
+    {"batch-size", "12"}, {"context", "64"}, {"steps", "2000"}, {0}};
+static const hd_setting llama_124m[] = {
+    {"layers", "12"}, {"width", "768"}, {"heads", "12"}, {"ffn-size", "2048"}, {"context", "1024"},
+    {"unit", "subword"}, {"vocab-size", "50304"}, {"micro-batches", "40"}, {"lr", "0.0006"}, {"warmup", "2000"},
+    {"steps", "600000"}, {0}};
 static const hd_setting gpt2[] = {
     {"layers", "12"}, {"width", "768"}, {"heads", "12"}, {"context", "1024"}, {"activation", "gelu_tanh"},
     {"unit", "subword"}, {"vocab-size", "50257"}, {"micro-batches", "40"}, {"lr", "0.0006"},

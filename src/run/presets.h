@@ -23,6 +23,8 @@
     X(GPT2_MEDIUM, "gpt2-medium", LM, GPT2, gpt2_medium)                                          \
     X(GPT2_LARGE, "gpt2-large", LM, GPT2, gpt2_large)                                             \
     X(GPT2_XL, "gpt2-xl", LM, GPT2, gpt2_xl)                                                      \
+    X(LLAMA_NANO, "llama-nano", LM, LLAMA, llama_nano)                                            \
+    X(LLAMA_124M, "llama-124m", LM, LLAMA, llama_124m)                                            \
     X(SHOW_ATTEND_TELL, "show-attend-tell", CAPTION, NONE, show_attend_tell)                      \
     X(CAPTION_LUONG, "caption-luong", CAPTION, SHOW_ATTEND_TELL, caption_luong)                   \
     X(CAPTION_TRANSFORMER, "caption-transformer", CAPTION, SHOW_ATTEND_TELL, caption_transformer) \
@@ -48,6 +50,7 @@
     X(MAXENT, NGRAM, maxent)                                   \
     X(GPT, CELLS, gpt)                                         \
     X(MUSIC, GPT, music)                                       \
+    X(LLAMA, GPT, llama)                                       \
     X(HANDWRITING_GPT, HANDWRITING, handwriting_gpt)           \
     X(LABELS, NONE, labels)                                    \
     X(LABELS_BLOCKS, LABELS, labels_blocks)                    \

@@ -23,6 +23,7 @@ typedef struct attending {
     int q_how, k_how; /* of seg_from */
     bool large;
     float scale; /* 0: the usual one */
+    float cap;
 } attending;
 
 /* clang-format off */
@@ -32,6 +33,11 @@ static const attending attendings[] = {
     {.name = "causal", .heads = 4, .d = 16, .items = 6, .q_least = 0, .q_most = 40, .mask = HD_CAUSAL,
      .q_how = FILL},
     {.name = "scale 1", .heads = 2, .d = 16, .items = 3, .q_least = 2, .q_most = 9, .scale = 1},
+    {.name = "cap", .heads = 4, .d = 64, .items = 4, .q_least = 0, .q_most = 70, .mask = HD_CAUSAL, .cap = 1.5f},
+    {.name = "cap, 4 heads on 2, window, dropout", .heads = 4, .kv = 2, .d = 32, .items = 4, .q_least = 1,
+     .q_most = 40, .mask = HD_CAUSAL, .window = 9, .cap = 0.8f, .drop = 0.2f},
+    {.name = "cap of one query", .heads = 2, .d = 64, .items = 5, .q_least = 0, .q_most = 1, .k_least = 1,
+     .k_most = 90, .cap = 2, .gate = GATE},
     {.name = "d 20", .heads = 3, .d = 20, .items = 4, .q_least = 0, .q_most = 33, .mask = HD_CAUSAL,
      .q_how = GAPS},
     {.name = "d 7", .heads = 3, .d = 7, .dv = 5, .items = 4, .q_least = 1, .q_most = 9, .k_least = 1,
@@ -276,6 +282,7 @@ static scene *scene_of(pair *p, const attending *c)
     for (int side = 0; side < 2; side++)
         s->at[side] = (hd_attention){.heads = c->heads,
                                      .kv_heads = (int)s->hk,
+                                     .cap = c->cap,
                                      .scale = c->scale > 0              ? c->scale
                                               : c->score == HD_ADDITIVE ? 1
                                                                         : (float)(1 / sqrt((double)c->d)),

@@ -31,8 +31,9 @@ static void norm(void **state)
         /* the device may take mean and deviation from the sum before or after it is rounded: in a row of a
            few numbers that lie close together this is all the difference */
         if (p->bf16 && branch && n < 16) continue;
-        begin_case(p, "norm %zux%zu rms %d branch %d sum %d gain %d bias %d stat %d drop %g", m, n, rms,
-                   branch, sum, gain, bias, stat, (double)drop);
+        bool from_one = rms && gain && !bias;
+        begin_case(p, "norm %zux%zu rms %d branch %d sum %d gain %d bias %d stat %d drop %g from one %d", m,
+                   n, rms, branch, sum, gain, bias, stat, (double)drop, from_one);
         p->whole = how & 8;
         twin_seg *seg = seg_for(p, m, how & 4);
         twin *x = twin_normal(p, "x", m, n, ACT, 2),
@@ -43,7 +44,7 @@ static void norm(void **state)
              *c = bias ? twin_normal(p, "bias", 1, n, REAL | FLAT, 1) : NULL,
              *t = stat ? twin_result(p, "stat", m, 2, REAL | FLAT, false) : NULL;
         RUN(p, norm, .y = ON(y), .sum = ON(s), .stat = ON(t), .x = ON(x), .branch = ON(b), .gain = ON(g),
-            .bias = ON(c), .eps = 1e-5f, .rms = rms, .draw = DRAW(p, drop, seg));
+            .bias = ON(c), .eps = 1e-5f, .rms = rms, .from_one = from_one, .draw = DRAW(p, drop, seg));
         check(p, s);
         check(p, y);
         if (t) compare(p, t, (close_enough){.tolerance = p->bf16 && branch ? TOLERANCE_BF16 : TOLERANCE_F32});
@@ -97,7 +98,7 @@ static void norm_back(void **state)
              *dbias = gain && (how & 8 || !only) ? twin_result(p, "dbias", 1, n, REAL | FLAT, true) : NULL;
         RUN(p, norm_back, .dx = ON(dx), .dbranch = ON(db), .dgain = ON(dgain), .dbias = ON(dbias),
             .dy = ON(dy), .dsum = ON(more), .sum = ON(sum), .stat = ON(stat), .gain = ON(g), .rms = rms,
-            .add_x = add_x, .add_branch = add_branch, .draw = DRAW(p, drop, seg));
+            .from_one = rms && dsum, .add_x = add_x, .add_branch = add_branch, .draw = DRAW(p, drop, seg));
         check(p, dx);
         if (db)
             compare(p, db,

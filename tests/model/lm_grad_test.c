@@ -1,6 +1,6 @@
 /* The gradient of every language model against differences, in double: some numbers of every tensor a file
    holds. Dropout is on: its masks are fixed by the step, so the loss is as smooth as without. */
-#include "model/lm_toy.h"
+#include "model/llama_toy.h"
 
 /* The five-point rule: the rounding of a loss around 100 (1.4e-14) over 12 H, times 18, is 5e-11; the fifth
    derivative adds H^4/30 of itself. Gradients much smaller than the model's largest are measured against
@@ -44,6 +44,20 @@ static size_t place(size_t k, const hd_real *grad, size_t n, hd_rng *rng)
     return at;
 }
 
+/* RMS norms of vectors as short as drawn weights make them bend too much within H. */
+static void widen(hd_params *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        hd_param *one = p->list[i];
+        if (!one->name || one->alias || one->t.rank != 2) continue;
+        size_t n = hd_count_of(&one->t);
+        hd_real *x = malloc(n * sizeof *x);
+        fill_normal(x, n, i ? 0.4 : 1, 50 + i);
+        hd_params_set(p, one, x);
+        free(x);
+    }
+}
+
 static void check_model(const char *name, const hd_lm_opt *o)
 {
     hd_rng rng = hd_rng_make(8, 8);
@@ -54,6 +68,7 @@ static void check_model(const char *name, const hd_lm_opt *o)
     lm_text(text, LM_TEXT, 3);
     lm_open(&t, o, 1, true);
     hd_params *p = t.m->params;
+    if (o->kind == HD_LM_llama) widen(p);
     loss_at(&t, text, true);
     for (size_t i = 0; i < p->trainable; i++) largest = fmax(largest, fabs((double)p->grad[i]));
     for (size_t i = 0; i < p->count; i++) {
@@ -85,14 +100,36 @@ static void every_model_goes_back_as_it_went_forward(void **state)
             hd_lm_opt o = lm_opt(kind);
             o.stack.width = 6, o.tied = tied, o.stack.dropout = 0.1f, o.stack.pre_norm = !tied;
             if (kind == HD_LM_rnn && tied) o.stack.act = HD_sigmoid;
+            if (kind == HD_LM_llama) o.stack.head_width = 4;
             if (kind == HD_LM_ffnn) o.order = tied ? 2 : 4, o.stack.inner = tied ? 0 : 10;
             snprintf(name, sizeof name, "%s%s", hd_lm_names[kind], tied ? ", tied" : "");
             check_model(name, &o);
         }
 }
 
+/* All options of modern blocks. */
+static void every_family_goes_back_as_it_went_forward(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(llama_cases); k++) {
+        hd_lm_opt o = llama_opt(&llama_cases[k]);
+        o.stack.layers = 2, o.stack.width = 8, o.stack.inner = 6, o.stack.head_width = 4;
+        o.stack.query_scale = 0, o.stack.dropout = o.stack.attention_dropout = 0.1f;
+        if (o.stack.window) o.stack.window = 3;
+        o.stack.window_from = 0;
+        check_model(llama_cases[k].name, &o);
+    }
+    hd_lm_opt o = llama_opt(&llama_cases[0]);
+    o.stack.layers = 1, o.stack.width = 8, o.stack.inner = 6, o.stack.qk_norm = HD_QK_NORM_WHOLE;
+    o.stack.rotary.kind = HD_ROTARY_INTERLEAVED, o.stack.head_width = 6, o.stack.rotary.columns = 4;
+    check_model("whole norms, pairs", &o);
+    o.stack.recompute = true;
+    check_model("recomputed", &o);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_model_goes_back_as_it_went_forward)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_model_goes_back_as_it_went_forward),
+                                       cmocka_unit_test(every_family_goes_back_as_it_went_forward)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

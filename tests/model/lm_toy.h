@@ -17,7 +17,13 @@ CHECK_UNUSED static void lm_text(int32_t *ids, size_t n, uint64_t seed)
 
 CHECK_UNUSED static hd_lm_opt lm_opt(hd_lm_kind kind)
 {
+    const bool llama = kind == HD_LM_llama;
     return (hd_lm_opt){.stack.pre_norm = true,
+                       .stack.rms = llama,
+                       .stack.gated = llama,
+                       .stack.unbiased = llama,
+                       .stack.kv_heads = llama,
+                       .stack.rotary.kind = llama ? HD_ROTARY_HALVES : HD_ROTARY_NONE,
                        .kind = kind,
                        .vocab = LM_VOCAB,
                        .start = LM_START,

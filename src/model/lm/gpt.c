@@ -11,7 +11,7 @@ enum { BAR = 64 }; /* tokens */
 static const hd_init NORMAL = {HD_INIT_NORMAL, 0.02f, 0};
 
 const hd_gpt_names hd_gpt_names_gpt2 = {"transformer.", "wte", "wpe", &hd_stack_gpt2},
-                   hd_gpt_names_llama = {"model.", "embed_tokens", NULL, &hd_stack_llama};
+                   hd_gpt_names_llama = {"model.", "embed_tokens", "embed_positions", &hd_stack_llama};
 
 #define X(NAME, name, text) #name,
 const char *const hd_gpt_position_names[HD_GPT_POSITIONS + 1] = {HD_GPT_POSITION_LIST(X) NULL};
@@ -32,8 +32,6 @@ hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, 
             err, HD_EARG,
             "gpt: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions is not a valid model",
             o->layers, o->heads, o->width, opt->vocab, opt->positions);
-    hd_status s = hd_stack_check(o, err);
-    if (s) return s;
     hd_gpt *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     m->opt = *opt;
@@ -42,6 +40,8 @@ hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, 
     if (!k->inner) k->inner = 4 * k->width;
     const hd_gpt_names *names = opt->names ? opt->names : &hd_gpt_names_gpt2;
     k->causal = true, k->init = NORMAL, k->name = "", k->names = names->blocks;
+    hd_status s = hd_stack_check(k, err);
+    if (s) return hd_mem_free(m), s;
     const int period = opt->position == HD_GPT_PERIODIC ? BAR : 0;
     /* beside sines, which are not small, token vectors begin as in "Attention Is All You Need" */
     const float root = sqrtf((float)k->width), scale = opt->position == HD_GPT_LEARNED ? 1 : root;

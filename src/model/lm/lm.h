@@ -26,12 +26,13 @@ typedef struct hd_lm_opt {
     hd_smoothing smoothing;
     double k;           /* of add-k */
     size_t buckets;     /* maxent: hashed features; 0: as many as keep the table at about 2^25 weights */
-    hd_stack_opt stack; /* of a gpt; of the others layers, width, inner, dropout and act. inner 0: 4 width
-                           (gpt), width (ffnn); eps 0: 1e-5; act HD_IDENTITY: gelu_tanh, tanh (ffnn), tanh
-                           (rnn: or sigmoid) */
+    hd_stack_opt stack; /* of a gpt or llama; of the others layers, width, inner, dropout and act. inner 0: 4
+                           width (gpt), width (ffnn); eps 0: 1e-5; act HD_IDENTITY: gelu_tanh, tanh (ffnn),
+                           tanh (rnn: or sigmoid) */
     size_t context;     /* gpt: positions; rnn, gru, lstm: rows of a window in training */
-    float embedding_dropout;  /* gpt */
-    hd_gpt_position position; /* gpt */
+    float embedding_dropout;          /* gpt */
+    float embedding_scale, logit_cap; /* llama; 0: none (model/lm/gpt.h) */
+    hd_gpt_position position;         /* gpt */
     size_t positions; /* gpt: most that it may be asked to see, if that is more than `context`, which it
                          learned with; 0: as context */
     size_t align; /* gpt: windows begin at multiples of it, so that a position tells the place in a bar; 0 or

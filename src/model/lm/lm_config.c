@@ -3,7 +3,7 @@
 #include "model/lm/lm.h"
 
 /* Small enough that the numbers of all weights together cannot overflow. */
-enum { MOST_SIZE = 1 << 20, MOST_BUCKETS = 1 << 28, MOST_LAYERS = 1000 };
+enum { MOST_SIZE = 1 << 20, MOST_BUCKETS = 1 << 28, MOST_LAYERS = 1000, MOST_WINDOW = 1 << 30 };
 
 #define KEY(name, kind, field) HD_KEY_OF(hd_lm_opt, name, kind, field)
 
@@ -36,6 +36,44 @@ static const hd_key late[] = {
     {KEY("align", WHOLE, align), .most = MOST_SIZE, .when = HD_KEY_RARE},
     {0},
 };
+/* Of blocks that are not GPT-2's. */
+static const hd_key modern[] = {
+    {KEY("kv_heads", WHOLE, stack.kv_heads), .most = 1024, .when = HD_KEY_RARE},
+    {KEY("head_width", WHOLE, stack.head_width), .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("rms", FLAG, stack.rms), .when = HD_KEY_RARE},
+    {KEY("unit_gain", FLAG, stack.unit_gain), .when = HD_KEY_RARE},
+    {KEY("output_norms", FLAG, stack.output_norms), .when = HD_KEY_RARE},
+    {KEY("gated", FLAG, stack.gated), .when = HD_KEY_RARE},
+    {KEY("unbiased", FLAG, stack.unbiased), .when = HD_KEY_RARE},
+    {KEY("unbiased_out", FLAG, stack.unbiased_out), .when = HD_KEY_RARE},
+    {KEY("unbiased_inner", FLAG, stack.unbiased_inner), .when = HD_KEY_RARE},
+    {KEY("qk_norm", CHOICE, stack.qk_norm), HD_KEY_NAMES(hd_qk_norm_names), .when = HD_KEY_RARE},
+    {KEY("query_scale", REAL, stack.query_scale), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("score_cap", REAL, stack.score_cap), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("logit_cap", REAL, logit_cap), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("embedding_scale", REAL, embedding_scale), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("window", WHOLE, stack.window), .most = MOST_WINDOW, .when = HD_KEY_RARE},
+    {KEY("window_every", WHOLE, stack.window_every), .most = MOST_LAYERS, .when = HD_KEY_RARE},
+    {KEY("window_from", WHOLE, stack.window_from), .most = MOST_LAYERS, .when = HD_KEY_RARE},
+    {KEY("rotary", CHOICE, stack.rotary.kind), HD_KEY_NAMES(hd_rotary_names), .when = HD_KEY_RARE},
+    {KEY("rotary_theta", REAL, stack.rotary.theta), .most = 1e15, .when = HD_KEY_RARE},
+    {KEY("rotary_columns", WHOLE, stack.rotary.columns), .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("local_theta", REAL, stack.local_theta), .most = 1e15, .when = HD_KEY_RARE},
+    {KEY("rotary_scaling", CHOICE, stack.rotary.scaling.kind), HD_KEY_NAMES(hd_rotary_scaling_names),
+     .when = HD_KEY_RARE},
+    {KEY("rotary_factor", REAL, stack.rotary.scaling.factor), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("rotary_low", REAL, stack.rotary.scaling.low), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("rotary_high", REAL, stack.rotary.scaling.high), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("rotary_original", WHOLE, stack.rotary.scaling.original), .most = MOST_WINDOW, .when = HD_KEY_RARE},
+    {KEY("rotary_beta_fast", REAL, stack.rotary.scaling.beta_fast), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("rotary_beta_slow", REAL, stack.rotary.scaling.beta_slow), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("rotary_attention_factor", REAL, stack.rotary.scaling.attention_factor), .most = 1e6,
+     .when = HD_KEY_RARE},
+    {KEY("rotary_mscale", REAL, stack.rotary.scaling.mscale), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("rotary_mscale_all", REAL, stack.rotary.scaling.mscale_all), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("rotary_no_rounding", FLAG, stack.rotary.scaling.no_rounding), .when = HD_KEY_RARE},
+    {0},
+};
 static const hd_key last[] = {
     {KEY("smoothing", CHOICE, smoothing), HD_KEY_NAMES(hd_smoothing_names)},
     {KEY("activation", UNARY, stack.act)},
@@ -45,7 +83,8 @@ static const hd_key last[] = {
 void hd_lm_config_write(hd_text *to, const hd_lm_opt *o)
 {
     hd_keys_write(to, keys, 0, o);
-    if (o->kind == HD_LM_gpt) hd_keys_write(to, late, 0, o);
+    if (hd_lm_types[o->kind]->lm.blocks) hd_keys_write(to, late, 0, o);
+    if (hd_lm_types[o->kind]->lm.blocks) hd_keys_write(to, modern, 0, o);
     hd_keys_write(to, last, 0, o);
 }
 
@@ -55,8 +94,9 @@ void hd_lm_config_read(hd_model_config *c, hd_lm_opt *o)
     hd_keys_read(c, keys, 0, o);
     o->embedding_dropout = o->stack.attention_dropout = o->stack.dropout;
     hd_keys_read(c, late, 0, o);
+    hd_keys_read(c, modern, 0, o);
     hd_keys_read(c, last, 0, o);
-    if (o->kind == HD_LM_gpt && o->stack.width % (size_t)o->stack.heads)
+    if (hd_lm_types[o->kind]->lm.blocks && !o->stack.head_width && o->stack.width % (size_t)o->stack.heads)
         hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->stack.width,
                                o->stack.heads);
 }

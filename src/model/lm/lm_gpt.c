@@ -1,4 +1,4 @@
-/* GPT as a language model. */
+/* GPT as a language model, with the names of GPT-2 or those of Llama. */
 #include "model/lm/gpt.h"
 #include "model/formula.h"
 #include "model/lm/lm_parts.h"
@@ -18,6 +18,9 @@ static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
                     .positions = o->positions > o->context ? o->positions : o->context,
                     .position = o->position,
                     .embedding_dropout = o->embedding_dropout,
+                    .embedding_scale = o->embedding_scale,
+                    .logit_cap = o->logit_cap,
+                    .names = o->kind == HD_LM_gpt ? &hd_gpt_names_gpt2 : &hd_gpt_names_llama,
                     .untied = !o->tied,
                     .no_positions = o->no_positions};
     if (o->stack.act == HD_IDENTITY) g.stack.act = HD_gelu_tanh;
@@ -78,6 +81,23 @@ static void prepare(hd_preparing *p, const void *self)
     hd_prepare_gpt(p, gpt_of(self));
 }
 
+/* What modern blocks have beside, and what a cache keeps of a token: two bytes a number in bf16. */
+static void describe_blocks(const hd_stack_opt *o, hd_details *to)
+{
+    size_t kv = (size_t)(o->kv_heads ? o->kv_heads : o->heads),
+           head = o->head_width ? o->head_width : o->width / (size_t)o->heads;
+    hd_details_whole(to, "key and value heads", kv);
+    hd_details_whole(to, "head size", head);
+    hd_details_whole(to, "feed-forward size", o->inner);
+    if (o->rotary.kind)
+        hd_details_whole(to, "rope theta", (uint64_t)(o->rotary.theta > 0 ? o->rotary.theta : 10000));
+    if (o->rotary.scaling.kind)
+        hd_details_text(to, "rope scaling", hd_rotary_scaling_names[o->rotary.scaling.kind]);
+    if (o->window) hd_details_whole(to, "window", (uint64_t)o->window);
+    if (o->qk_norm) hd_details_text(to, "q/k norm", hd_qk_norm_names[o->qk_norm]);
+    hd_details_whole(to, "numbers in the cache", (uint64_t)o->layers * 2 * kv * head);
+}
+
 static void describe(const void *self, hd_details *to)
 {
     const hd_lm_opt *o = &((const hd_lm *)self)->opt;
@@ -86,9 +106,12 @@ static void describe(const void *self, hd_details *to)
     hd_details_whole(to, "context", o->context);
     hd_details_whole(to, "heads", (uint64_t)o->stack.heads);
     hd_details_whole(to, "width", o->stack.width);
+    if (o->kind != HD_LM_gpt) describe_blocks(&o->stack, to);
     if (o->stack.relative_span) hd_details_whole(to, "relative distances", (uint64_t)o->stack.relative_span);
     if (o->stack.local_block) hd_details_whole(to, "local blocks", (uint64_t)o->stack.local_block);
-    if (o->no_positions || o->position)
+    if (o->stack.rotary.kind)
+        hd_details_text(to, "positions", "rotary");
+    else if (o->no_positions || o->position)
         hd_details_text(to, "positions", o->no_positions ? "none" : hd_gpt_position_names[o->position]);
 }
 
@@ -100,30 +123,38 @@ static hd_attention_layers attention(const void *self, hd_attention_kind k)
     return a;
 }
 
+/* Where blocks are not those of GPT-2. */
+static const char *block_formula(const hd_stack_opt *o, const char *name)
+{
+    if (o->rms && hd_formula_is(name, "norm")) return "sum / sqrt(mean of squares + eps) * gain";
+    if (o->rotary.kind && (hd_formula_is(name, "Q") || hd_formula_is(name, "K")))
+        return hd_formula_is(name, "Q") ? "norm W_Q, pairs of columns turned by the position"
+                                        : "norm W_K, pairs of columns turned by the position";
+    if (o->gated && hd_formula_is(name, "gate")) return "norm W3";
+    if (o->gated && hd_formula_is(name, "gated")) return "act(hidden) * gate";
+    if (o->gated && hd_formula_is(name, "out")) return "gated W2";
+    return NULL;
+}
+
 static const char *formula(const void *self, const char *name)
 {
     const hd_lm_opt *o = &((const hd_lm *)self)->opt;
-    if (hd_formula_is(name, "X")) return o->no_positions ? "emb" : "emb + position";
+    if (hd_formula_is(name, "X")) return o->no_positions || o->stack.rotary.kind ? "emb" : "emb + position";
+    const char *modern = block_formula(&o->stack, name);
+    if (modern) return modern;
     if (o->stack.relative_span && hd_formula_is(name, "scores"))
         return "Q K^T + S, S_ij = q_i e_(i-j): Q E^T skewed, so that its columns are keys, not distances";
     if (hd_formula_is(name, "logits")) return "y E^T: y is the row above, E the table of tokens";
     return hd_formula_block(o->stack.pre_norm, name);
 }
 
-const hd_model_type hd_model_gpt = {
-    HD_LM_COMMON,
-    .name = "gpt",
-    .fill_tables = fill_tables,
-    .describe = describe,
-    .rows = rows,
-    .head_dropout = HD_HEAD_DROPOUT_POOLED,
-    .width = width,
-    .table = table,
-    .stepper = hd_lm_gpt_stepper,
-    .prepare = prepare,
-    .attention = attention,
-    .attends = HD_ATTENTION_DECODER,
-    .formula = formula,
-    .flops = flops,
-    .lm = {.make = make, .free = drop, .loss = loss, .loss_of = loss_of},
-};
+#define OF_BLOCKS(title)                                                                                    \
+    {                                                                                                       \
+        HD_LM_COMMON, .name = title, .fill_tables = fill_tables, .describe = describe, .rows = rows,        \
+                      .head_dropout = HD_HEAD_DROPOUT_POOLED, .width = width, .table = table,               \
+                      .stepper = hd_lm_gpt_stepper, .prepare = prepare, .attention = attention,             \
+                      .attends = HD_ATTENTION_DECODER, .formula = formula, .flops = flops,                  \
+                      .lm = {.make = make, .free = drop, .loss = loss, .loss_of = loss_of, .blocks = true}, \
+    }
+
+const hd_model_type hd_model_gpt = OF_BLOCKS("gpt"), hd_model_llama = OF_BLOCKS("llama");

@@ -26,7 +26,8 @@ static hd_status stages_of(hd_stages *out, const hd_train_options *o, hd_err *er
                                           [HD_LM_lstm] = HD_STAGE_lstm,
                                           [HD_TRAIN_MODEL_TRANSFORMER] = HD_STAGE_transformer};
     if (o->encoder) return hd_stages_read(out, o->encoder, err);
-    if (o->model < HD_LM_rnn || o->model == HD_LM_gpt || o->model == HD_TRAIN_MODEL_MUSIC)
+    if (o->model < HD_LM_rnn || (o->model >= HD_LM_gpt && o->model < HD_LM_KINDS) ||
+        o->model == HD_TRAIN_MODEL_MUSIC)
         return hd_err_set(err, HD_EARG,
                           "--model %s is for --task lm: use rnn, gru, lstm or transformer, or --encoder",
                           hd_train_model_names[o->model]);

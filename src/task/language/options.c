@@ -20,6 +20,7 @@ enum {
     TRAINED = HD_HAS_UPDATES | HD_HAS_WINDOWS,
     NETWORK = TRAINED | HD_HAS_NETWORK,
     CELLS = NETWORK | HD_HAS_LAYERS,
+    BLOCKS = CELLS | HD_HAS_BLOCKS | HD_HAS_POSITIONS | HD_HAS_ACTIVATION,
 };
 
 static const struct {
@@ -32,7 +33,8 @@ static const struct {
     [HD_LM_rnn] = {CELLS | HD_HAS_ACTIVATION, HD_PRESET_RNN},
     [HD_LM_gru] = {CELLS, HD_PRESET_CELLS},
     [HD_LM_lstm] = {CELLS, HD_PRESET_CELLS},
-    [HD_LM_gpt] = {CELLS | HD_HAS_BLOCKS | HD_HAS_POSITIONS | HD_HAS_ACTIVATION, HD_PRESET_GPT},
+    [HD_LM_gpt] = {BLOCKS, HD_PRESET_GPT},
+    [HD_LM_llama] = {BLOCKS | HD_HAS_MODERN, HD_PRESET_LLAMA},
 };
 
 bool hd_language_has(hd_lm_kind kind, const hd_option *row)
@@ -70,6 +72,37 @@ static hd_status choose(hd_preset *out, const hd_option_set *set, hd_err *err)
     return HD_OK;
 }
 
+/* What the blocks of a model are where they are not those of GPT-2. */
+static hd_status take_blocks(hd_taking *t, const hd_lm_opt *m, hd_err *err)
+{
+    const hd_stack_opt *k = &m->stack;
+    const struct {
+        const char *name;
+        double value; /* of a choice its place */
+    } all[] = {{"norm-kind", k->rms},
+               {"ffn", k->gated},
+               {"bias", k->unbiased       ? 2
+                        : k->unbiased_out ? 1
+                                          : 0},
+               {"kv-heads", k->kv_heads},
+               {"head-width", (double)k->head_width},
+               {"qk-norm", k->qk_norm},
+               {"rope-theta", k->rotary.theta > 0 ? k->rotary.theta : 10000},
+               {"window", k->window},
+               {"window-every", k->window_every},
+               {"score-cap", (double)k->score_cap},
+               {"logit-cap", (double)m->logit_cap}};
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < sizeof all / sizeof *all; i++)
+        s = hd_taking_real(t, all[i].name, all[i].value, err);
+    return s;
+}
+
+static const char *positions_of(const hd_lm_opt *m)
+{
+    return m->stack.rotary.kind ? "rotary" : m->no_positions ? "none" : hd_gpt_position_names[m->position];
+}
+
 static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, bool music, hd_err *err)
 {
     hd_run_parts parts = kinds[m->kind].parts;
@@ -93,9 +126,8 @@ static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, bool music, hd_err
     for (size_t i = 0; !s && i < sizeof numbers / sizeof *numbers; i++)
         if (parts & numbers[i].needs) s = hd_taking_number(t, numbers[i].name, numbers[i].value, err);
     if (!s && parts & HD_HAS_BLOCKS) s = hd_taking_say(t, "norm", m->stack.pre_norm ? "pre" : "post", err);
-    if (!s && parts & HD_HAS_POSITIONS)
-        s = hd_taking_say(t, "position-kind", m->no_positions ? "none" : hd_gpt_position_names[m->position],
-                          err);
+    if (!s && parts & HD_HAS_POSITIONS) s = hd_taking_say(t, "position-kind", positions_of(m), err);
+    if (!s && parts & HD_HAS_MODERN) s = take_blocks(t, m, err);
     if (!s && parts & HD_HAS_NETWORK) s = hd_taking_number(t, "untied", !m->tied, err);
     if (!s && parts & HD_HAS_ACTIVATION) s = hd_taking_activation(t, m->stack.act, err);
     return s;
@@ -128,6 +160,8 @@ static hd_status fill_batch(const hd_option_set *set, bool named, hd_err *err)
 {
     const hd_train_options *o = set->into;
     if (!(named || o->from) || !(parts_of(o) & HD_HAS_BLOCKS)) return HD_OK;
+    bool own = false; /* a preset may say it */
+    if (named && hd_preset_value((hd_preset)o->preset, "batch-size", &own) && own) return HD_OK;
     int most = (named ? TOKENS : CONTINUED_TOKENS) / o->context;
     if (!named && most >= o->batch_size) return HD_OK;
     return hd_recipe_follow(set, "batch-size", most ? most : 1, err);
@@ -149,22 +183,38 @@ static hd_status derive_tokens(const hd_option_set *set, hd_err *err)
 /* Of a gpt. Vectors of distances tell the order of tokens already, but not where in a bar they are. */
 static int usual_positions(const hd_train_options *o)
 {
+    if (parts_of(o) & HD_HAS_MODERN && !o->relative) return HD_TRAIN_POSITIONS_ROTARY;
     if (o->model == HD_TRAIN_MODEL_MUSIC)
         return o->relative ? HD_TRAIN_POSITIONS_PERIODIC : HD_TRAIN_POSITIONS_SINUSOIDAL;
     return o->relative ? HD_TRAIN_POSITIONS_NONE : HD_TRAIN_POSITIONS_LEARNED;
+}
+
+static const char *preset_model(const hd_train_options *o)
+{
+    bool own;
+    const char *model = hd_preset_value((hd_preset)o->preset, "model", &own);
+    return model ? model : "gpt";
+}
+
+/* A gate takes a third matrix: two thirds of the columns have as many weights, in whole vectors. */
+static int usual_inner(const hd_train_options *o)
+{
+    bool gated = parts_of(o) & HD_HAS_MODERN && o->ffn == 1;
+    return gated ? (8 * o->width / 3 + 31) / 32 * 32 : 4 * o->width;
 }
 
 static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
 {
     const hd_train_options *o = set->into;
     bool gpt = parts_of(o) & HD_HAS_BLOCKS;
-    if (named && !gpt)
-        return hd_err_set(err, HD_EARG, "--preset %s is a gpt: --model %s does not go with it",
-                          hd_preset_names[o->preset], hd_train_model_names[o->model]);
+    const char *model = named ? preset_model(o) : NULL;
+    if (named && kind_of(o) < HD_LM_KINDS && strcmp(hd_lm_names[kind_of(o)], model))
+        return hd_err_set(err, HD_EARG, "--preset %s is a %s: --model %s does not go with it",
+                          hd_preset_names[o->preset], model, hd_train_model_names[o->model]);
     hd_status s = fill_batch(set, named, err);
     if (!s && o->from && !named)
         s = hd_recipe_continue(set, gpt ? hd_recipe_rate((size_t)o->width) : o->lr / 10, err);
-    if (!s && gpt && !o->from) s = hd_recipe_follow(set, "ffn-size", 4 * o->width, err);
+    if (!s && gpt && !o->from) s = hd_recipe_follow(set, "ffn-size", usual_inner(o), err);
     if (!s && gpt && !o->from) s = hd_recipe_follow(set, "position-kind", usual_positions(o), err);
     return s ? s : derive_tokens(set, err);
 }
@@ -173,34 +223,61 @@ const hd_recipe hd_recipe_lm = {NULL, choose, take, derive, parts_of, shape};
 
 /* -- what they mean -- */
 
+/* Options of blocks that a gpt does not have. */
+static void set_blocks(hd_lm_opt *m, const hd_train_options *o)
+{
+    hd_stack_opt *k = &m->stack;
+    k->rms = o->norm_kind == 1, k->gated = o->ffn == 1;
+    k->unbiased = o->bias == 2, k->unbiased_out = k->unbiased_inner = o->bias == 1;
+    k->kv_heads = o->kv_heads, k->head_width = (size_t)o->head_width;
+    k->qk_norm = (hd_qk_norm)o->qk_norm;
+    k->window = o->window, k->window_every = o->window_every;
+    k->score_cap = (float)o->score_cap, m->logit_cap = (float)o->logit_cap;
+    if (o->position_kind == HD_TRAIN_POSITIONS_ROTARY)
+        k->rotary = (hd_rotary){.kind = HD_ROTARY_HALVES, .theta = o->rope_theta};
+}
+
 hd_lm_opt hd_language_model(const hd_train_options *o)
 {
     bool music = o->model == HD_TRAIN_MODEL_MUSIC;
-    return (hd_lm_opt){.kind = kind_of(o),
-                       .position = o->position_kind == HD_TRAIN_POSITIONS_SINUSOIDAL ? HD_GPT_SINUSOIDAL
-                                   : o->position_kind == HD_TRAIN_POSITIONS_PERIODIC ? HD_GPT_PERIODIC
-                                                                                     : HD_GPT_LEARNED,
-                       .positions = music && o->music_span > o->context ? (size_t)o->music_span : 0,
-                       .context = (size_t)o->context,
-                       .order = o->order,
-                       .smoothing = (hd_smoothing)o->smoothing,
-                       .k = o->add_k,
-                       .buckets = (size_t)o->hash_buckets,
-                       .stack.layers = o->layers,
-                       .stack.heads = o->heads,
-                       .stack.width = (size_t)o->width,
-                       .stack.inner = (size_t)o->ffn_size,
-                       .stack.dropout = (float)o->dropout,
-                       .embedding_dropout = (float)o->dropout,
-                       .stack.attention_dropout = (float)o->dropout,
-                       .stack.pre_norm = o->norm != 1,
-                       .stack.relative_span = o->relative,
-                       .stack.local_block = o->local_block,
-                       .no_positions =
-                           parts_of(o) & HD_HAS_POSITIONS && o->position_kind == HD_TRAIN_POSITIONS_NONE,
-                       /* a hidden layer of another width needs an output table of its own */
-                       .tied = !o->untied && (!(parts_of(o) & HD_HAS_FFNN) || o->ffn_size == o->width),
-                       .stack.act = hd_train_activation(o->activation)};
+    hd_lm_opt m = {.kind = kind_of(o),
+                   .position = o->position_kind == HD_TRAIN_POSITIONS_SINUSOIDAL ? HD_GPT_SINUSOIDAL
+                               : o->position_kind == HD_TRAIN_POSITIONS_PERIODIC ? HD_GPT_PERIODIC
+                                                                                 : HD_GPT_LEARNED,
+                   .positions = music && o->music_span > o->context ? (size_t)o->music_span : 0,
+                   .context = (size_t)o->context,
+                   .order = o->order,
+                   .smoothing = (hd_smoothing)o->smoothing,
+                   .k = o->add_k,
+                   .buckets = (size_t)o->hash_buckets,
+                   .stack.layers = o->layers,
+                   .stack.heads = o->heads,
+                   .stack.width = (size_t)o->width,
+                   .stack.inner = (size_t)o->ffn_size,
+                   .stack.dropout = (float)o->dropout,
+                   .embedding_dropout = (float)o->dropout,
+                   .stack.attention_dropout = (float)o->dropout,
+                   .stack.pre_norm = o->norm != 1,
+                   .stack.relative_span = o->relative,
+                   .stack.local_block = o->local_block,
+                   .no_positions =
+                       parts_of(o) & HD_HAS_POSITIONS && o->position_kind == HD_TRAIN_POSITIONS_NONE,
+                   /* a hidden layer of another width needs an output table of its own */
+                   .tied = !o->untied && (!(parts_of(o) & HD_HAS_FFNN) || o->ffn_size == o->width),
+                   .stack.act = hd_train_activation(o->activation)};
+    if (parts_of(o) & HD_HAS_MODERN) set_blocks(&m, o);
+    return m;
+}
+
+/* With the words of the stack where options do not fit each other. */
+static hd_status check_blocks(const hd_train_options *o, hd_err *err)
+{
+    hd_lm_opt m = hd_language_model(o);
+    m.stack.names = &hd_stack_llama, m.stack.causal = true;
+    if (!o->head_width && o->width % o->heads)
+        return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
+    hd_status s = o->from ? HD_OK : hd_stack_check(&m.stack, err);
+    return s ? s : hd_train_check_end(o, err);
 }
 
 hd_status hd_language_check(const hd_train_options *o, hd_err *err)
@@ -217,6 +294,9 @@ hd_status hd_language_check(const hd_train_options *o, hd_err *err)
     if (parts & (HD_HAS_FFNN | HD_HAS_MAXENT) && o->order < 2)
         return hd_err_set(err, HD_EARG, "--order 1: a %s looks at one token at least: --order 2", kind);
     if (parts & HD_HAS_NGRAM) return HD_OK;
+    if (parts & HD_HAS_POSITIONS && !(parts & HD_HAS_MODERN) && o->position_kind == HD_TRAIN_POSITIONS_ROTARY)
+        return hd_err_set(err, HD_EARG, "--position-kind rotary needs --model llama: here it is %s", kind);
+    if (parts & HD_HAS_MODERN) return check_blocks(o, err);
     if (parts & HD_HAS_BLOCKS && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
     hd_unary act = hd_train_activation(o->activation);
