@@ -14,22 +14,29 @@
 #include "text/published/tokenizer_json_write.h"
 
 /* X(its name in C, what it is here) */
-#define HD_FAMILY_LIST(X)                                    \
-    X(bert, "a masked language model: fill, embed")          \
-    X(roberta, "a masked language model: fill, embed")       \
-    X(xlm_roberta, "a masked language model: fill, embed")   \
-    X(distilbert, "a masked language model: fill, embed")    \
-    X(electra, "a masked language model: fill, embed")       \
-    X(mpnet, "a masked language model: fill, embed")         \
-    X(gpt2, "a language model: generate, perplexity, embed") \
-    X(marian, "a translator: translate, rank, explain")      \
-    X(pegasus, "a translator: translate, rank, explain")     \
-    X(t5, "a translator: translate, rank, explain")          \
-    X(mt5, "a translator: translate, rank, explain")         \
-    X(vit, "a classifier of pictures: classify, embed")      \
-    X(deit, "a classifier of pictures: classify, embed")     \
-    X(vision_encoder_decoder, "a captioner: caption")        \
-    X(detr, "a detector: detect")                            \
+#define HD_FAMILY_LIST(X)                                          \
+    X(bert, "a masked language model: fill, embed")                \
+    X(roberta, "a masked language model: fill, embed")             \
+    X(xlm_roberta, "a masked language model: fill, embed")         \
+    X(distilbert, "a masked language model: fill, embed")          \
+    X(electra, "a masked language model: fill, embed")             \
+    X(mpnet, "a masked language model: fill, embed")               \
+    X(gpt2, "a language model: generate, perplexity, embed")       \
+    X(llama, "a language model: generate, chat, perplexity")       \
+    X(mistral, "a language model: generate, chat, perplexity")     \
+    X(qwen2, "a language model: generate, chat, perplexity")       \
+    X(qwen3, "a language model: generate, chat, perplexity")       \
+    X(gemma, "a language model: generate, chat, perplexity")       \
+    X(gemma2, "a language model: generate, chat, perplexity")      \
+    X(gemma3_text, "a language model: generate, chat, perplexity") \
+    X(marian, "a translator: translate, rank, explain")            \
+    X(pegasus, "a translator: translate, rank, explain")           \
+    X(t5, "a translator: translate, rank, explain")                \
+    X(mt5, "a translator: translate, rank, explain")               \
+    X(vit, "a classifier of pictures: classify, embed")            \
+    X(deit, "a classifier of pictures: classify, embed")           \
+    X(vision_encoder_decoder, "a captioner: caption")              \
+    X(detr, "a detector: detect")                                  \
     X(whisper, "a transcriber: transcribe")
 
 /* A model on its way from one folder to another. */

@@ -1,10 +1,13 @@
 /* Folders that become other folders, whole or not at all: what families have in common on the way. */
 #include "hub/import.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/file/folder.h"
 #include "base/file/staging.h"
 #include "hub/family.h"
+#include "hub/gguf/unpack.h"
 #include "hub/own.h"
 #include "hub/sentence.h"
 #include "hub/weights.h"
@@ -107,7 +110,7 @@ static hd_status import(hd_passage *p, hd_model_config *c, hd_backend *backend, 
     return s ? s : hd_model_config_seal(p->to, err); /* with the files that were carried over, too */
 }
 
-hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_err *err)
+static hd_status import_folder(const char *from, const char *to, hd_backend *backend, hd_err *err)
 {
     hd_staging made;
     hd_model_config c;
@@ -123,6 +126,27 @@ hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_er
     }
     hd_model_config_release(&c);
     return s;
+}
+
+/* By way of a folder beside the model's, as transformers would have it. */
+static hd_status import_gguf(const char *from, const char *to, hd_backend *backend, hd_err *err)
+{
+    char folder[HD_PATH];
+    if (snprintf(folder, sizeof folder, "%s.unpacked", to) >= HD_PATH)
+        return hd_err_set(err, HD_ELIMIT, "%.80s...: the path is too long", to);
+    bool made = false;
+    hd_status s = hd_folder_make(folder, &made, err);
+    if (!s && !made) return hd_err_set(err, HD_EFILE, "%s is in the way: remove it", folder);
+    if (!s) s = hd_gguf_unpack(from, folder, err);
+    if (!s) s = import_folder(folder, to, backend, err);
+    hd_err why = {0};
+    if (made && hd_folder_remove(folder, &why) && !s) s = hd_err_set(err, why.status, "%s", why.text);
+    return s;
+}
+
+hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_err *err)
+{
+    return (hd_gguf_is(from) ? import_gguf : import_folder)(from, to, backend, err);
 }
 
 /* -- and back -- */

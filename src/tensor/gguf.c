@@ -163,7 +163,8 @@ static hd_status take_shape(reader *r, hd_gguf_tensor *t)
 {
     uint32_t rank = 0;
     hd_status s = take(r, &rank, sizeof rank);
-    if (!s && rank > HD_GGUF_RANK) s = refuse_tensor(r, t, "it has more than 4 dimensions");
+    if (!s && (!rank || rank > HD_GGUF_RANK))
+        s = refuse_tensor(r, t, "it has none or more than 4 dimensions");
     t->rank = (int)rank, t->count = 1;
     for (uint32_t i = 0; !s && i < rank; i++) {
         uint64_t size = 0;

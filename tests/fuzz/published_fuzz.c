@@ -36,7 +36,8 @@ static const struct {
                {"t5/config.json", import},
                {"index/model.safetensors.index.json", load},
                {"vit/config.json", import},
-               {"picture/preprocessor_config.json", import}};
+               {"picture/preprocessor_config.json", import},
+               {"llama/config.json", import}};
 
 static void publish(const char *where, const hd_params *p)
 {
@@ -63,6 +64,33 @@ static void write_gpt2(void)
     write_file("gpt2/merges.txt", "a b\nab c\n", 9);
     MUST(!hd_path(from, folder, "index/model.safetensors", NULL));
     MUST(!hd_path(path, folder, "index/a.safetensors", NULL) && !rename(from, path));
+}
+
+static void write_llama(void)
+{
+    hd_lm_opt opt = {.kind = HD_LM_llama,
+                     .stack = {.layers = 1,
+                               .heads = 1,
+                               .width = 4,
+                               .inner = 8,
+                               .pre_norm = true,
+                               .rms = true,
+                               .gated = true,
+                               .unbiased = true,
+                               .act = HD_silu,
+                               .rotary.kind = HD_ROTARY_HALVES},
+                     .context = 4,
+                     .vocab = BPE_PIECES,
+                     .order = 1,
+                     .tied = true,
+                     .start = 256,
+                     .end = 256};
+    hd_lm *llama = NULL;
+    MUST(!hd_lm_new(&llama, &opt, backend, false, NULL) && !hd_params_draw(llama->params, 1, NULL));
+    publish("llama", llama->params);
+    hd_lm_free(llama);
+    write_bpe("llama/vocab.json");
+    write_file("llama/merges.txt", "a b\nab c\n", 9);
 }
 
 static void write_bert(void)
@@ -101,12 +129,14 @@ static void write_vit(void)
 
 int LLVMFuzzerInitialize(int *count, char ***words)
 {
-    static const char *const inner[] = {"", "gpt2", "bert", "marian", "t5", "index", "vit", "picture"};
+    static const char *const inner[] = {"",      "gpt2", "bert",    "marian", "t5",
+                                        "index", "vit",  "picture", "llama"};
     (void)count, (void)words;
     for (size_t i = 0; i < sizeof inner / sizeof *inner; i++) make_folder(inner[i]);
     MUST(!hd_path(to, folder, "made", NULL));
     MUST(!hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = 1}, NULL));
     write_gpt2();
+    write_llama();
     write_bert();
     write_vit();
     return 0;

@@ -1,9 +1,10 @@
-/* heed import: makes a model folder from one that transformers wrote. */
+/* heed import: makes a model folder from one that transformers wrote, or from a GGUF file. */
 #include "hub/import.h"
 #include "cli/frame/verb.h"
 
 static const hd_example examples[] = {
     {"heed import gpt2 gpt2.heed", "a GPT-2 becomes a language model"},
+    {"heed import SmolLM2-135M-Instruct.Q4_1.gguf smollm2", "a GGUF file of a Llama"},
     {"heed import all-MiniLM-L6-v2 minilm && heed embed minilm --normalize text",
      "a BERT, and its sentence vectors"},
     {"heed import sentiment model && heed classify model text", "a BERT classifier"},
@@ -23,19 +24,22 @@ static hd_status run(hd_command *c, hd_err *err)
 }
 
 const hd_usage hd_verb_import = {
-    .operands = "HF_FOLDER MODEL",
+    .operands = "HF_FOLDER|FILE.gguf MODEL",
     .least = 2,
     .most = 2,
     .about =
         "Makes the model folder MODEL from HF_FOLDER, a checkpoint saved by Hugging Face's transformers: "
         "config.json with \"model_type\" bert, roberta, xlm-roberta, distilbert, electra, mpnet, gpt2, "
-        "marian, "
-        "pegasus, t5, mt5, vit or deit; model.safetensors or pytorch_model.bin (or the parts that "
+        "llama, "
+        "mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, marian, pegasus, t5, mt5, vit or deit; "
+        "model.safetensors or pytorch_model.bin (or the parts that "
         "model.safetensors.index.json or pytorch_model.bin.index.json names; f32, f16 or bf16); and the "
         "tokenizer: tokenizer.json, vocab.json with merges.txt of a gpt2 or roberta, vocab.txt of a bert, "
         "distilbert, electra or mpnet, sentencepiece.bpe.model of an xlm-roberta, source.spm, target.spm and "
         "vocab.json of a marian, spiece.model of a t5 (a vit or deit has preprocessor_config.json instead); "
-        "or what `heed export` wrote.\n"
+        "or what `heed export` wrote. Or from a GGUF file of a llama, qwen2 or qwen3, with F32, F16, BF16, "
+        "Q4_0, "
+        "Q4_1, Q8_0, Q4_K and Q6_K numbers and its tokenizer inside.\n"
         "MODEL must not exist, or be empty. If config.json asks for something heed does not support, or a "
         "tensor is missing or unknown, the error names it and nothing is written.",
     .options = hd_no_options,

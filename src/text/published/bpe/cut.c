@@ -307,32 +307,14 @@ size_t hd_cut_before_blank(const char *text, size_t size)
     return size;
 }
 
-#define SPACES "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-
 static const struct {
     const char *pattern;
     hd_cut *cut;
 } patterns[] = {
-    {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| "
-     "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" SPACES,
-     cut_llama3},
-    {"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| "
-     "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" SPACES,
-     cut_qwen},
-    {"'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|"
-     "\\s*[\\r\\n]|\\s+(?!\\S)|\\s+",
-     cut_llama3},
-    {"\\p{N}{1,3}", cut_three_numbers},
-    {"[一-龥぀-ゟ゠-ヿ]+", cut_chinese},
-    {"[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
-     " ?[\\p{P}\\p{S}]+[\\r\\n]*|" SPACES,
-     cut_deepseek},
-    {"[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|"
-     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|"
-     "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" SPACES,
-     cut_tekken},
-    {"'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
-     hd_byte_level_word},
+    {HD_PATTERN_LLAMA3, cut_llama3},   {HD_PATTERN_QWEN, cut_qwen},
+    {HD_PATTERN_GPT4, cut_llama3},     {HD_PATTERN_NUMBERS, cut_three_numbers},
+    {HD_PATTERN_CHINESE, cut_chinese}, {HD_PATTERN_DEEPSEEK, cut_deepseek},
+    {HD_PATTERN_TEKKEN, cut_tekken},   {HD_PATTERN_GPT2, hd_byte_level_word},
 };
 
 /* Some files have ends of lines in their patterns as they are, not as \\r and \\n. */

@@ -1,0 +1,28 @@
+/* A GGUF file made into a folder. */
+#include "hub/gguf/unpack.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool hd_gguf_is(const char *path)
+{
+    char magic[4] = "";
+    FILE *f = fopen(path, "rb");
+    if (!f) return false;
+    size_t got = fread(magic, 1, sizeof magic, f);
+    fclose(f);
+    return got == sizeof magic && !memcmp(magic, "GGUF", sizeof magic);
+}
+
+hd_status hd_gguf_unpack(const char *path, const char *folder, hd_err *err)
+{
+    hd_gguf *file = NULL;
+    hd_status s = hd_gguf_open(&file, path, err);
+    if (s) return s;
+    hd_gguf_model m = {.file = file, .folder = folder};
+    s = hd_gguf_put_config(&m, err);
+    if (!s) s = hd_gguf_put_tokenizer(&m, err);
+    if (!s) s = hd_gguf_put_weights(&m, err);
+    hd_gguf_free(file);
+    return s;
+}

@@ -1,0 +1,41 @@
+/* GGUF files made into folders as transformers has them: config.json, model.safetensors, tokenizer.json,
+   tokenizer_config.json. What is read from there on is a published model like any other. */
+#ifndef HD_HUB_GGUF_UNPACK_H
+#define HD_HUB_GGUF_UNPACK_H
+
+#include "base/json.h"
+#include "tensor/gguf.h"
+
+/* Whether a file begins as GGUF files do. */
+bool hd_gguf_is(const char *path);
+
+/* Into an existing folder. */
+hd_status hd_gguf_unpack(const char *path, const char *folder, hd_err *err);
+
+/* -- for the files of this folder -- */
+
+/* What an architecture of llama.cpp is to transformers. */
+typedef struct hd_gguf_arch {
+    const char *name;  /* "general.architecture" */
+    const char *type;  /* "model_type" */
+    const char *class; /* "architectures" */
+    bool turned;       /* rows of queries and keys are in the order of pairs (2k, 2k + 1) */
+} hd_gguf_arch;
+
+typedef struct hd_gguf_model {
+    const hd_gguf *file;
+    const hd_gguf_arch *arch;
+    const char *folder;
+    size_t heads, kv_heads, head_width;
+    size_t vocab; /* rows of the table of tokens */
+    bool tied;
+} hd_gguf_model;
+
+hd_status hd_gguf_put_config(hd_gguf_model *m, hd_err *err); /* fills the sizes of m, too */
+hd_status hd_gguf_put_weights(const hd_gguf_model *m, hd_err *err);
+hd_status hd_gguf_put_tokenizer(const hd_gguf_model *m, hd_err *err);
+
+/* A whole number of "tokenizer.ggml.KEY"; -1: it is not there. */
+int64_t hd_gguf_token(const hd_gguf *g, const char *key);
+
+#endif

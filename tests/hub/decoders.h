@@ -1,0 +1,171 @@
+/* Small decoders of every family: folders as transformers saves them, with weights drawn as
+   published/make_decoders.py draws them, and what it gives for them. Include after check.h and scratch.h. */
+#ifndef DECODERS_H
+#define DECODERS_H
+
+#include "hub/imported.h"
+#include "model/lm/gpt.h"
+#include "task/language/language.h"
+
+#define DECODER_TOKENIZER HEED_SOURCE "/tests/text/published/llama3/tokenizer.json"
+
+enum { VOCAB = 512, WIDTH = 32, INNER = 48, IDS = 96, SEEN = 9, STRIDE = 32, WRITTEN = 64 };
+
+static const int rows_seen[SEEN] = {0, 1, 7, 8, 9, 31, 63, 64, 95};
+
+static const struct shape {
+    const char *name;
+    size_t layers, heads, kv_heads, head;
+    bool untied, qkv_bias, bias, qk_norm, output_norms; /* bias: of all that is no norm */
+} shapes[] = {
+    {"llama", 3, 4, 2, 8, .untied = true},
+    {"llama-biased", 3, 4, 2, 8, .bias = true},
+    {"llama-linear", 3, 4, 4, 8, .untied = false},
+    {"mistral", 3, 4, 2, 16, .untied = true},
+    {"qwen2", 3, 4, 2, 8, .untied = true, .qkv_bias = true},
+    {"qwen3", 3, 4, 2, 16, .qk_norm = true},
+    {"gemma", 3, 4, 1, 16, .untied = false},
+    {"gemma2", 3, 4, 2, 16, .output_norms = true},
+    {"gemma3", 4, 4, 2, 16, .qk_norm = true, .output_norms = true},
+};
+
+/* -- folders -- */
+
+/* cols 0: a vector. */
+__attribute__((format(printf, 4, 5))) static void put(store *s, size_t rows, size_t cols, const char *format,
+                                                      ...)
+{
+    char name[128];
+    const size_t shape[2] = {rows, cols}, count = rows * (cols ? cols : 1);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    float *x = malloc(count * sizeof *x);
+    draw(x, count, name, 0.6f, !cols && strstr(name, "norm.weight"));
+    s->tensor[s->count] = hd_shaped(x, HD_F32, cols ? 2 : 1, shape);
+    s->named[s->count] = (hd_named){strdup(name), &s->tensor[s->count]};
+    s->count++;
+}
+
+static void put_linear(store *s, size_t layer, const char *name, size_t out, size_t in, bool bias)
+{
+    put(s, out, in, "model.layers.%zu.%s.weight", layer, name);
+    if (bias) put(s, out, 0, "model.layers.%zu.%s.bias", layer, name);
+}
+
+static void put_layer(store *s, const struct shape *d, size_t l)
+{
+    const bool qkv = d->bias || d->qkv_bias;
+    put(s, WIDTH, 0, "model.layers.%zu.input_layernorm.weight", l);
+    put(s, WIDTH, 0, "model.layers.%zu.post_attention_layernorm.weight", l);
+    put_linear(s, l, "self_attn.q_proj", d->heads * d->head, WIDTH, qkv);
+    put_linear(s, l, "self_attn.k_proj", d->kv_heads * d->head, WIDTH, qkv);
+    put_linear(s, l, "self_attn.v_proj", d->kv_heads * d->head, WIDTH, qkv);
+    put_linear(s, l, "self_attn.o_proj", WIDTH, d->heads * d->head, d->bias);
+    put_linear(s, l, "mlp.gate_proj", INNER, WIDTH, d->bias);
+    put_linear(s, l, "mlp.up_proj", INNER, WIDTH, d->bias);
+    put_linear(s, l, "mlp.down_proj", WIDTH, INNER, d->bias);
+    for (int i = 0; d->qk_norm && i < 2; i++)
+        put(s, d->head, 0, "model.layers.%zu.self_attn.%c_norm.weight", l, "qk"[i]);
+    for (int i = 0; d->output_norms && i < 2; i++)
+        put(s, WIDTH, 0, "model.layers.%zu.%s_feedforward_layernorm.weight", l, i ? "post" : "pre");
+}
+
+static void copy_whole(const char *from, const char *to)
+{
+    size_t size;
+    char *bytes = get_file(from, &size);
+    FILE *f = fopen(to, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    fclose(f);
+    free(bytes);
+}
+
+static void put_weights(store *s, const struct shape *d)
+{
+    put(s, VOCAB, WIDTH, "model.embed_tokens.weight");
+    for (size_t l = 0; l < d->layers; l++) put_layer(s, d, l);
+    put(s, WIDTH, 0, "model.norm.weight");
+    if (d->untied) put(s, VOCAB, WIDTH, "lm_head.weight");
+}
+
+CHECK_UNUSED static void put_decoder(const struct shape *d, const char *folder)
+{
+    char path[HD_PATH];
+    store s = {0};
+    put_weights(&s, d);
+    mkdir(at("%s", folder), 0755);
+    snprintf(path, sizeof path, PUBLISHED "decoders/%s.json", d->name);
+    copy_whole(path, at("%s/config.json", folder));
+    copy_whole(DECODER_TOKENIZER, at("%s/tokenizer.json", folder));
+    save(&s, 0, s.count, at("%s/model.safetensors", folder));
+    store_release(&s);
+}
+
+/* -- what transformers gives -- */
+
+static int32_t *ids_of(FILE *f, int32_t *ids, int count)
+{
+    for (int i = 0; i < count; i++) assert_int_equal(fscanf(f, "%d", &ids[i]), 1);
+    return ids;
+}
+
+static void check_rows(FILE *f, const hd_real *logits)
+{
+    for (int i = 0; i < SEEN; i++)
+        for (int k = 0; k < VOCAB / STRIDE; k++) {
+            double want, got = (double)logits[(size_t)rows_seen[i] * VOCAB + (size_t)(k * STRIDE)];
+            assert_int_equal(fscanf(f, "%lf", &want), 1);
+            if (!(fabs(want - got) < 1e-4))
+                fail_msg("row %d, token %d: %g, not %g", rows_seen[i], k * STRIDE, got, want);
+        }
+}
+
+static void check_written(FILE *f, hd_run *r, const hd_model_folder *l, const int32_t *ids)
+{
+    hd_err err = {0};
+    hd_stepper stepper;
+    hd_found *found = NULL;
+    int32_t want[WRITTEN], count = 8;
+    const hd_lm *m = hd_model_folder_lm(l);
+    assert_int_equal(m->type->stepper(&stepper, m, ids, &count, 1, 0, &err), HD_OK);
+    const hd_search_opt o = {.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = WRITTEN};
+    if (hd_search(&found, r, &stepper, &o, &err)) fail_msg("%s", err.text);
+    const hd_guess *g = hd_found_at(found, 0);
+    assert_int_equal(g->length, WRITTEN);
+    assert_memory_equal(g->ids, ids_of(f, want, WRITTEN), sizeof want);
+    hd_found_free(found);
+    hd_stepper_release(&stepper);
+}
+
+static void check_decoder(const char *folder, const char *name)
+{
+    hd_err err = {0};
+    hd_model_folder *l = NULL;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    char path[HD_PATH];
+    snprintf(path, sizeof path, PUBLISHED "decoders/%s.txt", name);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    if (folder_open(&l, at("%s", folder), "lm", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
+    int32_t ids[IDS], count = 0;
+    assert_int_equal(fscanf(f, "%d", &count), 1);
+    assert_int_equal(count, IDS);
+    ids_of(f, ids, IDS);
+    hd_run_begin(&r, HD_INFERENCE);
+    const hd_seg *seg = hd_seg_of(&r, &count, 1, NULL);
+    hd_rows x = hd_model_rows(&r, &l->model, &(hd_items){.seg = seg, .ids = hd_ints(&r, ids, IDS)});
+    hd_real *logits = host_copy(&r, hd_gpt_logits(&r, hd_model_folder_lm(l)->model, x));
+    check_rows(f, logits);
+    free(logits);
+    check_written(f, &r, l, ids);
+    fclose(f);
+    folder_free(l);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+#endif

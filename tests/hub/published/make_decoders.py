@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Makes decoders/*.txt, what ../import_decoders_test.c expects of the small models whose config.json are decoders/*.json: ids,
+logits of some of their rows, and 64 tokens by greedy search; and shows that exports load in transformers.
+
+Never run by the tests. Needs: pip install torch transformers safetensors
+    make_decoders.py                 write the files
+    make_decoders.py --check HEED    save each as transformers does (config.json of version 5, shards), import it with HEED, export it,
+                                     load that in transformers, compare all logits of 2,000 tokens; import it again, compare files
+"""
+import filecmp
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import torch
+import transformers
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import numpy  # noqa: E402
+from make import between, key_of  # noqa: E402
+
+TOKENIZER = os.path.join(HERE, "../../text/published/llama3/tokenizer.json")
+ROWS = [0, 1, 7, 8, 9, 31, 63, 64, 95]
+STRIDE = 32
+
+
+def draw(name, shape):
+    u = between(key_of(name), int(numpy.prod(shape))) - numpy.float32(0.5)
+    norm = len(shape) == 1 and name.endswith("norm.weight")
+    value = (numpy.float32(1) if norm else numpy.float32(0)) + u * numpy.float32(0.6)
+    return torch.from_numpy(value.reshape(shape))
+
+
+def model_of(path):
+    config = json.load(open(path, encoding="utf8"))
+    kind = config.pop("model_type")
+    config.pop("architectures")
+    config = transformers.AutoConfig.for_model(kind, **config)
+    config._attn_implementation = "eager"
+    model = transformers.AutoModelForCausalLM.from_config(config).float()
+    state = model.state_dict()
+    for name in state:
+        if name != "lm_head.weight" or not config.tie_word_embeddings:
+            state[name] = draw(name, tuple(state[name].shape))
+    model.load_state_dict(state)
+    model.tie_weights()
+    return model.eval()
+
+
+def logits_of(model, ids):
+    with torch.no_grad():
+        return model(torch.tensor([ids]), use_cache=False).logits[0]
+
+
+def greedy(model, ids, count):
+    out = list(ids)
+    for _ in range(count):
+        out.append(int(logits_of(model, out)[-1].argmax()))
+    return out[len(ids):]
+
+
+def some_ids(count):
+    return [(i * i * 7 + 13 * i + 5) % 500 for i in range(count)]
+
+
+def write():
+    for path in sorted(glob.glob(os.path.join(HERE, "decoders", "*.json"))):
+        model, ids = model_of(path), some_ids(96)
+        logits = logits_of(model, ids)
+        rows = [[len(ids), *ids]]
+        rows += [[float("%.7g" % x) for x in logits[r][::STRIDE].tolist()] for r in ROWS]
+        rows.append(greedy(model, ids[:8], 64))
+        gap = min((a - b).item() for a, b in
+                  (logits_of(model, ids[:8] + rows[-1][:i])[-1].topk(2).values for i in range(64)))
+        with open(path[:-4] + "txt", "w") as f:
+            f.writelines(" ".join("%g" % x if isinstance(x, int) else repr(x) for x in row) + "\n" for row in rows)
+        print(os.path.basename(path), "logits to %.2f, least gap %.1e" % (logits.abs().max(), gap), flush=True)
+
+
+def run(*words):
+    done = subprocess.run(words, text=True, capture_output=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(words)}: {done.stderr}")
+
+
+def check(heed):
+    with tempfile.TemporaryDirectory() as folder:
+        for path in sorted(glob.glob(os.path.join(HERE, "decoders", "*.json"))):
+            name, ids = os.path.basename(path)[:-5], some_ids(2000)
+            there, here, back, again = (os.path.join(folder, name + end) for end in ("", ".heed", ".out", ".again"))
+            model = model_of(path)
+            model.save_pretrained(there, max_shard_size="40KB")
+            shutil.copy(TOKENIZER, there)
+            run(heed, "import", there, here)
+            run(heed, "export", here, back)
+            loaded = transformers.AutoModelForCausalLM.from_pretrained(back, attn_implementation="eager").eval()
+            worst = (logits_of(model, ids) - logits_of(loaded, ids)).abs().max().item()
+            run(heed, "import", back, again)
+            same = all(filecmp.cmp(os.path.join(here, f), os.path.join(again, f), shallow=False)
+                       for f in ("model.safetensors", "tokenizer.json"))
+            print("%-14s %s as %s: logits differ by %.1e; imported again %s" % (
+                name, type(model).__name__, type(loaded).__name__, worst, "the same" if same else "ANOTHER"), flush=True)
+            if worst > 1e-4 or not same:
+                sys.exit(1)
+
+
+if __name__ == "__main__":
+    check(sys.argv[2]) if "--check" in sys.argv else write()
