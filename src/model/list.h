@@ -3,15 +3,16 @@
 #define HD_MODEL_LIST_H
 
 /* X(name, what it is): language models */
-#define HD_LM_LIST(X)                                                           \
-    X(ngram, "counts of tokens in a row, smoothed")                             \
-    X(maxent, "a weight for every hashed context and next token, then softmax") \
-    X(ffnn, "a feed-forward network over a window of the last tokens")          \
-    X(rnn, "a simple recurrent network")                                        \
-    X(gru, "gated recurrent units")                                             \
-    X(lstm, "long short-term memory")                                           \
-    X(gpt, "the Transformer's decoder alone")                                   \
-    X(llama, "the same with rotary positions, RMS norms and gates: Llama and its kin")
+#define HD_LM_LIST(X)                                                                  \
+    X(ngram, "counts of tokens in a row, smoothed")                                    \
+    X(maxent, "a weight for every hashed context and next token, then softmax")        \
+    X(ffnn, "a feed-forward network over a window of the last tokens")                 \
+    X(rnn, "a simple recurrent network")                                               \
+    X(gru, "gated recurrent units")                                                    \
+    X(lstm, "long short-term memory")                                                  \
+    X(gpt, "the Transformer's decoder alone")                                          \
+    X(llama, "the same with rotary positions, RMS norms and gates: Llama and its kin") \
+    X(moe, "a llama whose blocks have experts, of which each token uses some")
 
 /* X(name, what it is): encoders of pictures */
 #define HD_IMAGE_MODEL_LIST(X)                                                             \

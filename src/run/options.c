@@ -57,6 +57,7 @@ static const char *const norms[] = {"pre", "post", NULL};
 static const char *const position_kinds[] = {"sinusoidal", "learned", "none", "periodic", "rotary", NULL};
 static const char *const norm_kinds[] = {"layer", "rms", NULL};
 static const char *const ffns[] = {"plain", "gated", NULL};
+static const char *const balances[] = {"none", "loss", "sequence", "bias", "both", NULL};
 static const char *const biases[] = {"all", "qkv", "none", NULL};
 static const char *const optimizers[] = {"sgd", "adam", "adamw", "muon", NULL};
 static const char *const tokenizers[] = {
@@ -133,6 +134,8 @@ enum {
 #define MUSIC         .group = "Augmentation of music", FOR(LM), NEEDS(HD_HAS_MUSIC)
 #define RESNET        MODEL, FOR(PICTURES), NEEDS(HD_HAS_RESNET), SHAPE
 #define VIT           MODEL, FOR(PICTURES), NEEDS(HD_HAS_VIT), SHAPE
+#define EXPERTS       MODEL, FOR(LM), NEEDS(HD_HAS_EXPERTS), SHAPE
+#define BALANCING     LEARNING, FOR(LM), NEEDS(HD_HAS_EXPERTS)
 #define MODERN_BLOCKS MODEL, FOR(LM), NEEDS(HD_HAS_MODERN), SHAPE
 #define CELLS         RECURRENT, SHAPE, NEEDS(HD_HAS_DECODER_CELLS)
 #define ATTENDING     RECURRENT, SHAPE, NEEDS(HD_HAS_ATTENTION)

@@ -46,7 +46,8 @@ typedef struct hd_train_options {
     X(BLOCKS, "transformer layers")                                                                        \
     X(CELLS_FIRST, "an encoder that begins with rnn, gru or lstm")                                         \
     X(ACTIVATION, "layers that have it: transformer (relu, gelu, gelu_tanh, silu) or rnn (tanh, sigmoid)") \
-    X(MODERN, "--model llama")                                                                             \
+    X(MODERN, "--model llama or moe")                                                                      \
+    X(EXPERTS, "--model moe")                                                                              \
     X(POSITIONS, "--model gpt, or an --encoder or --decoder that begins with transformer")                 \
     X(WINDOWS, "a model that reads windows of a text")                                                     \
     X(NGRAM, "--model ngram")                                                                              \
@@ -153,6 +154,14 @@ enum {
     HD_TRAIN_POSITIONS_NONE,
     HD_TRAIN_POSITIONS_PERIODIC,
     HD_TRAIN_POSITIONS_ROTARY
+};
+/* How loads of experts are kept even. */
+enum {
+    HD_TRAIN_BALANCE_NONE,
+    HD_TRAIN_BALANCE_LOSS,
+    HD_TRAIN_BALANCE_SEQUENCE,
+    HD_TRAIN_BALANCE_BIAS,
+    HD_TRAIN_BALANCE_BOTH
 };
 hd_status hd_train_check_positions(const hd_train_options *o,
                                    hd_err *err); /* of tasks that have no periodic ones */

@@ -67,6 +67,8 @@ static const hd_setting llama[] = {
     {"beta2", "0.95"}, {0}};
 static const hd_setting llama_nano[] = {
     {"batch-size", "12"}, {"context", "64"}, {"steps", "2000"}, {0}};
+static const hd_setting moe[] = {{"model", "moe"}, {"balance-rate", "0.01"}, {0}};
+static const hd_setting moe_124m[] = {{"model", "moe"}, {"balance-rate", "0.001"}, {0}};
 static const hd_setting llama_124m[] = {
     {"layers", "12"}, {"width", "768"}, {"heads", "12"}, {"ffn-size", "2048"}, {"context", "1024"},
     {"unit", "subword"}, {"vocab-size", "50304"}, {"micro-batches", "40"}, {"lr", "0.0006"}, {"warmup", "2000"},

@@ -25,6 +25,8 @@
     X(GPT2_XL, "gpt2-xl", LM, GPT2, gpt2_xl)                                                      \
     X(LLAMA_NANO, "llama-nano", LM, LLAMA, llama_nano)                                            \
     X(LLAMA_124M, "llama-124m", LM, LLAMA, llama_124m)                                            \
+    X(MOE_NANO, "moe-nano", LM, LLAMA_NANO, moe)                                                  \
+    X(MOE_124M, "moe-124m", LM, LLAMA_124M, moe_124m)                                             \
     X(SHOW_ATTEND_TELL, "show-attend-tell", CAPTION, NONE, show_attend_tell)                      \
     X(CAPTION_LUONG, "caption-luong", CAPTION, SHOW_ATTEND_TELL, caption_luong)                   \
     X(CAPTION_TRANSFORMER, "caption-transformer", CAPTION, SHOW_ATTEND_TELL, caption_transformer) \
@@ -51,6 +53,7 @@
     X(GPT, CELLS, gpt)                                         \
     X(MUSIC, GPT, music)                                       \
     X(LLAMA, GPT, llama)                                       \
+    X(MOE, LLAMA, moe)                                         \
     X(HANDWRITING_GPT, HANDWRITING, handwriting_gpt)           \
     X(LABELS, NONE, labels)                                    \
     X(LABELS_BLOCKS, LABELS, labels_blocks)                    \

@@ -3,7 +3,7 @@
 
 static void use_llama(hd_gpt_opt *o, const hd_bench_decoder *d)
 {
-    o->names = &hd_gpt_names_llama, o->no_positions = true;
+    o->names = &hd_gpt_names_llama, o->stack.rotary.kind = HD_ROTARY_HALVES;
     o->stack.rms = o->stack.gated = o->stack.unbiased = true;
     o->stack.act = HD_silu, o->stack.inner = d->inner;
     if (d->experts)

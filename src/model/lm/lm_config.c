@@ -74,6 +74,23 @@ static const hd_key modern[] = {
     {KEY("rotary_no_rounding", FLAG, stack.rotary.scaling.no_rounding), .when = HD_KEY_RARE},
     {0},
 };
+/* Of blocks with experts. */
+static const hd_key experts[] = {
+    {KEY("experts", WHOLE, stack.experts.count), .most = HD_EXPERTS_MOST, .when = HD_KEY_RARE},
+    {KEY("experts_used", WHOLE, stack.experts.used), .most = HD_EXPERTS_USED_MOST, .when = HD_KEY_RARE},
+    {KEY("shared_experts", WHOLE, stack.experts.shared), .most = 64, .when = HD_KEY_RARE},
+    {KEY("expert_width", WHOLE, stack.experts.inner), .most = 4 * MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("dense_layers", WHOLE, stack.experts.first), .most = MOST_LAYERS, .when = HD_KEY_RARE},
+    {KEY("experts_every", WHOLE, stack.experts.every), .most = MOST_LAYERS, .when = HD_KEY_RARE},
+    {KEY("router", CHOICE, stack.experts.router), HD_KEY_NAMES(hd_router_names), .when = HD_KEY_RARE},
+    {KEY("expert_groups", WHOLE, stack.experts.groups), .most = HD_EXPERTS_MOST, .when = HD_KEY_RARE},
+    {KEY("expert_groups_used", WHOLE, stack.experts.groups_used), .most = HD_EXPERTS_MOST,
+     .when = HD_KEY_RARE},
+    {KEY("router_scale", REAL, stack.experts.scaling), .most = 1e6, .when = HD_KEY_RARE},
+    {KEY("router_normalized", FLAG, stack.experts.normalized), .when = HD_KEY_RARE},
+    {KEY("router_bias", FLAG, stack.experts.bias), .when = HD_KEY_RARE},
+    {0},
+};
 static const hd_key last[] = {
     {KEY("smoothing", CHOICE, smoothing), HD_KEY_NAMES(hd_smoothing_names)},
     {KEY("activation", UNARY, stack.act)},
@@ -85,6 +102,7 @@ void hd_lm_config_write(hd_text *to, const hd_lm_opt *o)
     hd_keys_write(to, keys, 0, o);
     if (hd_lm_types[o->kind]->lm.blocks) hd_keys_write(to, late, 0, o);
     if (hd_lm_types[o->kind]->lm.blocks) hd_keys_write(to, modern, 0, o);
+    if (o->stack.experts.count) hd_keys_write(to, experts, 0, o);
     hd_keys_write(to, last, 0, o);
 }
 
@@ -95,6 +113,7 @@ void hd_lm_config_read(hd_model_config *c, hd_lm_opt *o)
     o->embedding_dropout = o->stack.attention_dropout = o->stack.dropout;
     hd_keys_read(c, late, 0, o);
     hd_keys_read(c, modern, 0, o);
+    hd_keys_read(c, experts, 0, o);
     hd_keys_read(c, last, 0, o);
     if (hd_lm_types[o->kind]->lm.blocks && !o->stack.head_width && o->stack.width % (size_t)o->stack.heads)
         hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->stack.width,

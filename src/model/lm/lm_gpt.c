@@ -81,6 +81,15 @@ static void prepare(hd_preparing *p, const void *self)
     hd_prepare_gpt(p, gpt_of(self));
 }
 
+static void describe_experts(const hd_experts_opt *o, hd_details *to)
+{
+    hd_details_whole(to, "experts", (uint64_t)o->count);
+    hd_details_whole(to, "experts used", (uint64_t)o->used);
+    if (o->shared) hd_details_whole(to, "shared experts", (uint64_t)o->shared);
+    hd_details_whole(to, "expert size", o->inner);
+    hd_details_text(to, "router", hd_router_names[o->router]);
+}
+
 /* What modern blocks have beside, and what a cache keeps of a token: two bytes a number in bf16. */
 static void describe_blocks(const hd_stack_opt *o, hd_details *to)
 {
@@ -94,6 +103,7 @@ static void describe_blocks(const hd_stack_opt *o, hd_details *to)
     if (o->rotary.scaling.kind)
         hd_details_text(to, "rope scaling", hd_rotary_scaling_names[o->rotary.scaling.kind]);
     if (o->window) hd_details_whole(to, "window", (uint64_t)o->window);
+    if (o->experts.count) describe_experts(&o->experts, to);
     if (o->qk_norm) hd_details_text(to, "q/k norm", hd_qk_norm_names[o->qk_norm]);
     hd_details_whole(to, "numbers in the cache", (uint64_t)o->layers * 2 * kv * head);
 }
@@ -126,6 +136,11 @@ static hd_attention_layers attention(const void *self, hd_attention_kind k)
 /* Where blocks are not those of GPT-2. */
 static const char *block_formula(const hd_stack_opt *o, const char *name)
 {
+    if (o->experts.count && hd_formula_is(name, "router"))
+        return o->experts.router == HD_ROUTER_SIGMOID ? "sigmoid(norm W_r)" : "softmax(norm W_r)";
+    if (o->experts.count && hd_formula_is(name, "experts"))
+        return o->experts.normalized ? "the largest of router, which then sum to 1, and 0 for all others"
+                                     : "the largest of router, and 0 for all others";
     if (o->rms && hd_formula_is(name, "norm")) return "sum / sqrt(mean of squares + eps) * gain";
     if (o->rotary.kind && (hd_formula_is(name, "Q") || hd_formula_is(name, "K")))
         return hd_formula_is(name, "Q") ? "norm W_Q, pairs of columns turned by the position"
@@ -157,4 +172,5 @@ static const char *formula(const void *self, const char *name)
                       .lm = {.make = make, .free = drop, .loss = loss, .loss_of = loss_of, .blocks = true}, \
     }
 
-const hd_model_type hd_model_gpt = OF_BLOCKS("gpt"), hd_model_llama = OF_BLOCKS("llama");
+const hd_model_type hd_model_gpt = OF_BLOCKS("gpt"), hd_model_llama = OF_BLOCKS("llama"),
+                    hd_model_moe = OF_BLOCKS("moe");

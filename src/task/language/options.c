@@ -35,6 +35,7 @@ static const struct {
     [HD_LM_lstm] = {CELLS, HD_PRESET_CELLS},
     [HD_LM_gpt] = {BLOCKS, HD_PRESET_GPT},
     [HD_LM_llama] = {BLOCKS | HD_HAS_MODERN, HD_PRESET_LLAMA},
+    [HD_LM_moe] = {BLOCKS | HD_HAS_MODERN | HD_HAS_EXPERTS, HD_PRESET_MOE},
 };
 
 bool hd_language_has(hd_lm_kind kind, const hd_option *row)
@@ -98,6 +99,29 @@ static hd_status take_blocks(hd_taking *t, const hd_lm_opt *m, hd_err *err)
     return s;
 }
 
+static hd_status take_experts(hd_taking *t, const hd_experts_opt *e, hd_err *err)
+{
+    const struct {
+        const char *name;
+        double value;
+    } all[] = {{"experts", e->count},
+               {"experts-used", e->used},
+               {"shared-experts", e->shared},
+               {"expert-width", (double)e->inner},
+               {"dense-layers", e->first},
+               {"experts-every", e->every ? e->every : 1},
+               {"router", e->router},
+               {"expert-groups", e->groups},
+               {"expert-groups-used", e->groups_used ? e->groups_used : 1},
+               {"router-scale", e->scaling > 0 ? (double)e->scaling : 1},
+               {"router-raw", !e->normalized},
+               {"router-bias", e->bias}};
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < sizeof all / sizeof *all; i++)
+        s = hd_taking_real(t, all[i].name, all[i].value, err);
+    return s;
+}
+
 static const char *positions_of(const hd_lm_opt *m)
 {
     return m->stack.rotary.kind ? "rotary" : m->no_positions ? "none" : hd_gpt_position_names[m->position];
@@ -128,6 +152,7 @@ static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, bool music, hd_err
     if (!s && parts & HD_HAS_BLOCKS) s = hd_taking_say(t, "norm", m->stack.pre_norm ? "pre" : "post", err);
     if (!s && parts & HD_HAS_POSITIONS) s = hd_taking_say(t, "position-kind", positions_of(m), err);
     if (!s && parts & HD_HAS_MODERN) s = take_blocks(t, m, err);
+    if (!s && parts & HD_HAS_EXPERTS) s = take_experts(t, &m->stack.experts, err);
     if (!s && parts & HD_HAS_NETWORK) s = hd_taking_number(t, "untied", !m->tied, err);
     if (!s && parts & HD_HAS_ACTIVATION) s = hd_taking_activation(t, m->stack.act, err);
     return s;
@@ -203,6 +228,18 @@ static int usual_inner(const hd_train_options *o)
     return gated ? (8 * o->width / 3 + 31) / 32 * 32 : 4 * o->width;
 }
 
+/* Those that a token uses are as much work as one layer of all columns. */
+static hd_status derive_experts(const hd_option_set *set, hd_err *err)
+{
+    const hd_train_options *o = set->into;
+    bool moves = o->balance == HD_TRAIN_BALANCE_BIAS || o->balance == HD_TRAIN_BALANCE_BOTH;
+    if (!(parts_of(o) & HD_HAS_EXPERTS)) return HD_OK;
+    if (o->from) return o->router_bias ? HD_OK : hd_recipe_follow(set, "balance", HD_TRAIN_BALANCE_LOSS, err);
+    int each = o->ffn_size / (o->experts_used + o->shared_experts);
+    hd_status s = o->expert_width ? HD_OK : hd_recipe_follow(set, "expert-width", each ? each : 1, err);
+    return !s && moves ? hd_recipe_follow(set, "router-bias", 1, err) : s;
+}
+
 static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
 {
     const hd_train_options *o = set->into;
@@ -216,6 +253,7 @@ static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
         s = hd_recipe_continue(set, gpt ? hd_recipe_rate((size_t)o->width) : o->lr / 10, err);
     if (!s && gpt && !o->from) s = hd_recipe_follow(set, "ffn-size", usual_inner(o), err);
     if (!s && gpt && !o->from) s = hd_recipe_follow(set, "position-kind", usual_positions(o), err);
+    if (!s) s = derive_experts(set, err);
     return s ? s : derive_tokens(set, err);
 }
 
@@ -235,6 +273,28 @@ static void set_blocks(hd_lm_opt *m, const hd_train_options *o)
     k->score_cap = (float)o->score_cap, m->logit_cap = (float)o->logit_cap;
     if (o->position_kind == HD_TRAIN_POSITIONS_ROTARY)
         k->rotary = (hd_rotary){.kind = HD_ROTARY_HALVES, .theta = o->rope_theta};
+}
+
+static hd_experts_opt experts_of(const hd_train_options *o)
+{
+    bool moves = o->balance == HD_TRAIN_BALANCE_BIAS || o->balance == HD_TRAIN_BALANCE_BOTH,
+         loss = o->balance == HD_TRAIN_BALANCE_LOSS, by_item = o->balance == HD_TRAIN_BALANCE_SEQUENCE;
+    by_item |= o->balance == HD_TRAIN_BALANCE_BOTH;
+    return (hd_experts_opt){.count = o->experts,
+                            .used = o->experts_used,
+                            .shared = o->shared_experts,
+                            .inner = (size_t)o->expert_width,
+                            .router = (hd_router)o->router,
+                            .groups = o->expert_groups,
+                            .groups_used = o->expert_groups ? o->expert_groups_used : 0,
+                            .scaling = (float)o->router_scale,
+                            .normalized = !o->router_raw,
+                            .first = o->dense_layers,
+                            .every = o->experts_every > 1 ? o->experts_every : 0,
+                            .balance = loss || by_item ? (float)o->balance_loss : 0,
+                            .by_item = by_item,
+                            .bias = o->router_bias,
+                            .bias_rate = moves ? (float)o->balance_rate : 0};
 }
 
 hd_lm_opt hd_language_model(const hd_train_options *o)
@@ -266,6 +326,7 @@ hd_lm_opt hd_language_model(const hd_train_options *o)
                    .tied = !o->untied && (!(parts_of(o) & HD_HAS_FFNN) || o->ffn_size == o->width),
                    .stack.act = hd_train_activation(o->activation)};
     if (parts_of(o) & HD_HAS_MODERN) set_blocks(&m, o);
+    if (parts_of(o) & HD_HAS_EXPERTS) m.stack.experts = experts_of(o);
     return m;
 }
 
@@ -276,6 +337,10 @@ static hd_status check_blocks(const hd_train_options *o, hd_err *err)
     m.stack.names = &hd_stack_llama, m.stack.causal = true;
     if (!o->head_width && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
+    if (m.stack.experts.bias_rate > 0 && !m.stack.experts.bias)
+        return hd_err_set(err, HD_EARG,
+                          "--balance %s moves biases of the router, which has none: --balance loss",
+                          o->balance == HD_TRAIN_BALANCE_BOTH ? "both" : "bias");
     hd_status s = o->from ? HD_OK : hd_stack_check(&m.stack, err);
     return s ? s : hd_train_check_end(o, err);
 }

@@ -21,10 +21,10 @@
     X(smoothing, "smoothing", "NAME", "ngram: add-k, kneser-ney or kneser-ney-3")            \
     X(add_k, "add-k", "X", "ngram: the k of add-k")                                          \
     X(features, "hash-buckets", "N", "maxent: rows for the weights of hashed contexts")      \
-    X(layers, "layers", "N", "layers of rnn, gru, lstm, gpt, llama")                         \
+    X(layers, "layers", "N", "layers of rnn, gru, lstm, gpt, llama, moe")                    \
     X(width, "width", "N", "embedding size; rnn, gru, lstm: also of the hidden state")       \
-    X(inner, "ffn-size", "N", "ffnn, gpt, llama: size of the feed-forward layers")           \
-    X(heads, "heads", "N", "gpt, llama: attention heads")                                    \
+    X(inner, "ffn-size", "N", "ffnn, gpt, llama, moe: size of the feed-forward layers")      \
+    X(heads, "heads", "N", "gpt, llama, moe: attention heads")                               \
     X(context, "context", "N", "tokens of a window, the most that gpt sees")                 \
     X(batch, "batch-size", "N", "windows per update")                                        \
     X(dropout, "dropout", "X", "dropout of all but ngram and maxent")                        \
@@ -60,7 +60,7 @@ static const hd_option options[] = {
     {"task", 0, "TASK", "lm", "task of the models: lm", TRAINING,
      HD_CHOICE_INTO(struct compare, task, tasks)},
     {"models", 0, "LIST", NULL,
-     "ngram, maxent, ffnn, rnn, gru, lstm, gpt or llama, separated by commas; settings of a single one "
+     "ngram, maxent, ffnn, rnn, gru, lstm, gpt, llama or moe, separated by commas; settings of a single one "
      "follow in "
      "parentheses: 'ngram(order=3 smoothing=add-k),gpt'",
      TRAINING, HD_TEXT_INTO(struct compare, models)},
