@@ -29,6 +29,9 @@
     X(gemma, "a language model: generate, chat, perplexity")       \
     X(gemma2, "a language model: generate, chat, perplexity")      \
     X(gemma3_text, "a language model: generate, chat, perplexity") \
+    X(mixtral, "a language model: generate, chat, perplexity")     \
+    X(olmoe, "a language model: generate, chat, perplexity")       \
+    X(qwen3_moe, "a language model: generate, chat, perplexity")   \
     X(marian, "a translator: translate, rank, explain")            \
     X(pegasus, "a translator: translate, rank, explain")           \
     X(t5, "a translator: translate, rank, explain")                \

@@ -17,6 +17,9 @@ static const struct shape {
     const char *name;
     size_t layers, heads, kv_heads, head;
     bool untied, qkv_bias, bias, qk_norm, output_norms; /* bias: of all that is no norm */
+    bool whole_norm;                                    /* q/k norms go over all heads */
+    size_t experts, inner, dense; /* so many, of so many columns, but in the first layers */
+    bool mixtral;
 } shapes[] = {
     {"llama", 3, 4, 2, 8, .untied = true},
     {"llama-biased", 3, 4, 2, 8, .bias = true},
@@ -27,6 +30,9 @@ static const struct shape {
     {"gemma", 3, 4, 1, 16, .untied = false},
     {"gemma2", 3, 4, 2, 16, .output_norms = true},
     {"gemma3", 4, 4, 2, 16, .qk_norm = true, .output_norms = true},
+    {"mixtral", 3, 4, 2, 8, .untied = true, .experts = 4, .inner = 24, .mixtral = true},
+    {"olmoe", 3, 4, 2, 8, .untied = true, .qk_norm = true, .whole_norm = true, .experts = 8, .inner = 24},
+    {"qwen3_moe", 3, 4, 2, 16, .untied = true, .qk_norm = true, .experts = 8, .inner = 24, .dense = 1},
 };
 
 /* -- folders -- */
@@ -54,6 +60,17 @@ static void put_linear(store *s, size_t layer, const char *name, size_t out, siz
     if (bias) put(s, out, 0, "model.layers.%zu.%s.bias", layer, name);
 }
 
+static void put_experts(store *s, const struct shape *d, size_t l)
+{
+    static const char *const names[2][3] = {{"gate_proj", "up_proj", "down_proj"}, {"w1", "w3", "w2"}};
+    const char *const where = d->mixtral ? "block_sparse_moe" : "mlp";
+    put(s, d->experts, WIDTH, "model.layers.%zu.%s.gate.weight", l, where);
+    for (size_t e = 0; e < d->experts; e++)
+        for (int i = 0; i < 3; i++)
+            put(s, i == 2 ? WIDTH : d->inner, i == 2 ? d->inner : WIDTH,
+                "model.layers.%zu.%s.experts.%zu.%s.weight", l, where, e, names[d->mixtral][i]);
+}
+
 static void put_layer(store *s, const struct shape *d, size_t l)
 {
     const bool qkv = d->bias || d->qkv_bias;
@@ -63,11 +80,16 @@ static void put_layer(store *s, const struct shape *d, size_t l)
     put_linear(s, l, "self_attn.k_proj", d->kv_heads * d->head, WIDTH, qkv);
     put_linear(s, l, "self_attn.v_proj", d->kv_heads * d->head, WIDTH, qkv);
     put_linear(s, l, "self_attn.o_proj", WIDTH, d->heads * d->head, d->bias);
-    put_linear(s, l, "mlp.gate_proj", INNER, WIDTH, d->bias);
-    put_linear(s, l, "mlp.up_proj", INNER, WIDTH, d->bias);
-    put_linear(s, l, "mlp.down_proj", WIDTH, INNER, d->bias);
+    if (d->experts && l >= d->dense)
+        put_experts(s, d, l);
+    else {
+        put_linear(s, l, "mlp.gate_proj", INNER, WIDTH, d->bias);
+        put_linear(s, l, "mlp.up_proj", INNER, WIDTH, d->bias);
+        put_linear(s, l, "mlp.down_proj", WIDTH, INNER, d->bias);
+    }
     for (int i = 0; d->qk_norm && i < 2; i++)
-        put(s, d->head, 0, "model.layers.%zu.self_attn.%c_norm.weight", l, "qk"[i]);
+        put(s, d->whole_norm ? (i ? d->kv_heads : d->heads) * d->head : d->head, 0,
+            "model.layers.%zu.self_attn.%c_norm.weight", l, "qk"[i]);
     for (int i = 0; d->output_norms && i < 2; i++)
         put(s, WIDTH, 0, "model.layers.%zu.%s_feedforward_layernorm.weight", l, i ? "post" : "pre");
 }

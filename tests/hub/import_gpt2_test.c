@@ -367,9 +367,9 @@ static void what_heed_does_not_have_is_refused(void **state)
     static const struct {
         const char *from, *to, *why;
     } bad[] = {
-        {"\"gpt2\"", "\"llama\"",
-         "\"model_type\" is \"llama\"; heed imports bert, roberta, xlm-roberta, distilbert, electra, mpnet, "
-         "gpt2, marian, pegasus, t5, mt5"},
+        {"\"gpt2\"", "\"bloom\"",
+         "\"model_type\" is \"bloom\"; heed imports bert, roberta, xlm-roberta, distilbert, electra, mpnet, "
+         "gpt2, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, mixtral, olmoe, qwen3_moe, marian"},
         {"\"model_type\": \"gpt2\", ", "", "\"model_type\" is missing"},
         {"\"n_layer\": 2", "\"n_layer\": 0", "\"n_layer\" is 0"},
         {"\"n_layer\": 2", "\"n_layer\": 1e9", "\"n_layer\" is not a whole number"},

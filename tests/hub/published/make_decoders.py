@@ -36,17 +36,33 @@ def draw(name, shape):
     return torch.from_numpy(value.reshape(shape))
 
 
+def drawn(name, shape, mixtral):
+    """A tensor of the state of a model, of names as files have them: experts lie in one tensor there."""
+    layer = name.split(".mlp.")[0] + (".block_sparse_moe" if mixtral else ".mlp")
+    names = ("w1", "w3", "w2") if mixtral else ("gate_proj", "up_proj", "down_proj")
+    if not name.endswith(("gate_up_proj", "down_proj")) or ".experts." not in name:
+        return draw(name.replace(".mlp.gate.", ".block_sparse_moe.gate.") if mixtral else name, shape)
+    count, rows, columns = shape
+    if name.endswith("down_proj"):
+        parts = [draw(f"{layer}.experts.{e}.{names[2]}.weight", (rows, columns)) for e in range(count)]
+    else:
+        parts = [torch.cat([draw(f"{layer}.experts.{e}.{n}.weight", (rows // 2, columns)) for n in names[:2]])
+                 for e in range(count)]
+    return torch.stack(parts)
+
+
 def model_of(path):
     config = json.load(open(path, encoding="utf8"))
     kind = config.pop("model_type")
     config.pop("architectures")
     config = transformers.AutoConfig.for_model(kind, **config)
     config._attn_implementation = "eager"
+    config._experts_implementation = "eager"
     model = transformers.AutoModelForCausalLM.from_config(config).float()
     state = model.state_dict()
     for name in state:
         if name != "lm_head.weight" or not config.tie_word_embeddings:
-            state[name] = draw(name, tuple(state[name].shape))
+            state[name] = drawn(name, tuple(state[name].shape), kind == "mixtral")
     model.load_state_dict(state)
     model.tie_weights()
     return model.eval()
