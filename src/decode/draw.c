@@ -3,6 +3,8 @@
 #include "decode/draw.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Colder than this and rounding decides, so the likeliest token is taken outright. */
 static const float COLD = 1e-6f;
@@ -17,6 +19,45 @@ static hd_tensor *allowed(hd_run *r, hd_tensor *x, const hd_draw_opt *o, uint32_
     for (size_t i = 0; mask && i < v; i++)
         mask[i] = (o->banned && o->banned[i]) || (early && i == (size_t)o->end) ? -INFINITY : 0;
     return mask ? hd_add(r, x, hd_from(r, 1, v, mask)) : NULL;
+}
+
+static int falling(const void *a, const void *b)
+{
+    hd_real x = *(const hd_real *)a, y = *(const hd_real *)b;
+    return (x < y) - (x > y);
+}
+
+/* The least score of a row that is drawn: top-k, then top-p of what is left, then min-p. All of them keep the
+   first of the sorted tokens. sorted: room for a row. */
+static hd_real least(const hd_real *x, size_t v, const hd_draw_opt *o, hd_real *sorted)
+{
+    memcpy(sorted, x, v * sizeof *x);
+    qsort(sorted, v, sizeof *sorted, falling);
+    size_t kept = o->top_k && o->top_k < v ? o->top_k : v;
+    while (kept < v && !(sorted[kept] < sorted[kept - 1])) kept++; /* ties stay */
+    double all = 0, sum = 0, most = (double)sorted[0], t = (double)o->temperature;
+    for (size_t i = 0; i < kept; i++) all += exp(((double)sorted[i] - most) / t);
+    for (size_t i = 0; i < kept; i++) {
+        double p = exp(((double)sorted[i] - most) / t);
+        bool enough = i && o->top_p > 0 && o->top_p < 1 && sum >= (double)o->top_p * all;
+        if (enough || p < (double)o->min_p) return sorted[i - !!i];
+        sum += p;
+    }
+    return sorted[kept - 1];
+}
+
+/* Rows in which only tokens that min-p and the others leave can be drawn. */
+static hd_tensor *likely(hd_run *r, hd_tensor *x, const hd_draw_opt *o)
+{
+    size_t v = hd_cols_of(x), n = hd_rows_of(x);
+    hd_real *row = hd_host_take(r, (n + 1) * v * sizeof *row);
+    if (!row || !hd_read(r, x, row)) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        hd_real bound = least(row + i * v, v, o, row + n * v);
+        for (size_t j = 0; j < v; j++)
+            if (!(row[i * v + j] >= bound)) row[i * v + j] = -INFINITY;
+    }
+    return hd_from(r, n, v, row);
 }
 
 /* Lots which[0] .. which[n - 1], all of one number. */
@@ -49,6 +90,10 @@ static void draw(hd_run *r, hd_tensor *x, const hd_lot *lot, const int32_t *whic
     r->draws = 0; /* whatever the model drew before */
     x = allowed(r, x, o, lot[which[0]].number);
     if (!plain) x = hd_gather(r, x, hd_ints(r, row, n), n, 1);
+    if (x && o->min_p > 0 && ask.top_k != 1) {
+        x = likely(r, x, o);
+        ask.top_k = 0, ask.top_p = 1;
+    }
     hd_tensor *ids = hd_sample(r, x, &ask, NULL);
     if (!ids || r->err.status) return;
     r->backend->download(r->backend, drawn, ids->data, n * sizeof *drawn);

@@ -9,6 +9,7 @@ typedef struct hd_draw_opt {
     float temperature; /* 1: the model's own probabilities; 0: always the likeliest token */
     size_t top_k;      /* 0: all */
     float top_p;       /* 0: all */
+    float min_p;       /* least probability, as a share of the likeliest token's; 0: any */
     uint64_t seed;
     const bool *banned; /* [vocab], or NULL: tokens never to be drawn */
     int32_t end;        /* banned too while a text would be shorter than min_length with it; -1: none */

@@ -237,7 +237,7 @@ static void marks_say_what_came_from_messages(void **state)
         {"{{ messages[2].content|trim|replace('2', 'x<y') }}", "Ux<y", "1000"},
         {"{{ messages[2].content.split('U')[1] }}", "2 ", "11"},
         {"{{ messages[1]|tojson }}", "{\"role\": \"assistant\", \"content\": \"A1\"}",
-         "0022220000222222222000022222220000220"
+         "0011110000111111111000011111110000220"
          "0"},
         {"{% set t %}({{ messages[0].content }}){% endset %}{{ t[1:3] ~ t|length }}", "U14", "110"},
         {"{% macro f(a) %}{{ a }}!{% endmacro %}{{ f(messages[0].content)[::-1] }}", "!1U", "011"},

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "decode/draw.h"
+#include "decode/history.h"
 #include "decode/peek.h"
 #include "decode/seats.h"
 
@@ -32,7 +33,8 @@ typedef struct loop {
     hd_stepper stepper;
     hd_seats seats;
     bool *banned; /* [vocab]: what is never written */
-    bool penal;   /* tokens that come again are penalized */
+    hd_history_opt history;
+    bool weighs;  /* history matters */
     hd_text text; /* scratch */
 } loop;
 
@@ -63,8 +65,20 @@ static hd_status write_down(loop *l, sample *s, bool all, hd_err *err)
     return hd_text_status(&s->out->text, err);
 }
 
+static bool ends(const hd_generate_opt *o, int32_t token)
+{
+    for (size_t i = 0; i < o->ending_count; i++)
+        if (o->endings[i] == token) return true;
+    return false;
+}
+
 static hd_status write_token(loop *l, sample *s, int32_t token, hd_err *err)
 {
+    if (ends(l->opt, token)) {
+        hd_status st = s->known < s->ids.count ? write_down(l, s, true, err) : HD_OK;
+        s->out->stopped = true;
+        return st ? st : hd_ids_add(&s->ids, token, err);
+    }
     if (token != l->special.end) {
         hd_status st = hd_ids_reserve(&s->ids, 1, err);
         if (st) return st;
@@ -121,8 +135,8 @@ static hd_status tell(const hd_generate_opt *o, sample *s, bool last, hd_err *er
 
 /* -- prompts -- */
 
-/* Every line of the prompt behind an end token, or what else the tokenizer has in front of a text: that is how
-   lines begin in the text the model knows. Where ends of lines are text, the whole prompt is one. */
+/* Every line of the prompt behind an end token, or what else the tokenizer has in front of a text: that is
+   how lines begin in the text the model knows. Where ends of lines are text, the whole prompt is one. */
 static hd_status read_prompt(const loop *l, hd_line prompt, hd_ids *ids, hd_err *err)
 {
     const char *at = prompt.text, *end = at + prompt.size;
@@ -147,10 +161,11 @@ static hd_status begin(loop *l, sample *s, const hd_ids *prompt, hd_line typed, 
 {
     hd_status st = hd_ids_reserve(&s->ids, prompt->count, err);
     if (st) return st;
-    memcpy(s->ids.at, prompt->at, prompt->count * sizeof *prompt->at);
+    if (prompt->count) memcpy(s->ids.at, prompt->at, prompt->count * sizeof *prompt->at);
     s->ids.count = s->known = s->before = prompt->count;
-    while (s->before && s->ids.at[s->before - 1] != l->special.end) s->before--;
     s->shown = s->out->text.size;
+    if (l->opt->ids) return HD_OK; /* an answer is a text of its own */
+    while (s->before && s->ids.at[s->before - 1] != l->special.end) s->before--;
     l->text.size = 0;
     st = hd_tokenizer_decode(l->model->tokenizer[0], s->ids.at + s->before, s->known - s->before, &l->text,
                              err);
@@ -168,7 +183,7 @@ static hd_status ban(loop *l, hd_err *err)
     size_t vocab = l->stepper.vocab, n = hd_tokenizer_unwritten(l->model->tokenizer[0], never);
     l->banned = hd_mem_array(vocab, sizeof *l->banned);
     if (!l->banned) return hd_err_nomem(err, vocab);
-    for (size_t i = 0; i < n; i++) l->banned[never[i]] = true;
+    for (size_t i = 0; i < n; i++) l->banned[never[i]] = !ends(l->opt, never[i]);
     if (l->opt->forced || l->opt->endless) l->banned[l->special.end] = true;
     for (size_t i = hd_tokenizer_size(l->model->tokenizer[0]); i < vocab; i++) l->banned[i] = true;
     return HD_OK;
@@ -179,6 +194,10 @@ static hd_status open_stepper(loop *l, hd_err *err)
 {
     const hd_lm *m = hd_model_folder_lm(l->model);
     size_t rows = 0, at = 0;
+    if (l->opt->talk) {
+        hd_status s = hd_talk_stepper(&l->stepper, l->opt->talk, l->all->ids.at, l->all->ids.count, err);
+        return s ? s : ban(l, err);
+    }
     for (size_t i = 0; i < l->prompts; i++) rows += l->all[i * l->samples].ids.count;
     if (rows > INT32_MAX) return hd_err_set(err, HD_ELIMIT, "prompts of %zu tokens are too long", rows);
     int32_t *ids = hd_mem_array(rows, sizeof *ids), *lens = hd_mem_array(l->prompts, sizeof *lens);
@@ -195,31 +214,15 @@ static hd_status open_stepper(loop *l, hd_err *err)
     return s ? s : ban(l, err);
 }
 
-/* Rows of the live ones in which what they have written, or the prompt has, counts less. What stands before
-   the prompt is no part of it. The signs decide, so the numbers are read first. */
-static hd_tensor *penalized(loop *l, hd_tensor *x)
+/* Rows of the live ones, weighed by what they have written, or the prompt has. What stands before the prompt
+   is no part of it, unless it is a part of a conversation. */
+static hd_tensor *weighed(loop *l, hd_tensor *x)
 {
-    hd_run *r = l->r;
-    size_t v = l->stepper.vocab, n = l->count, most = 0, count = 0;
-    for (size_t i = 0; i < n; i++) most += l->live[i]->ids.count;
-    hd_real *factor = hd_host_take(r, n * v * sizeof *factor);
-    int32_t *row = hd_host_take(r, 2 * most * sizeof *row);
-    hd_real *value = hd_host_take(r, most * sizeof *value);
-    if (!factor || !row || !value) return NULL;
-    int32_t *token = row + most;
-    for (size_t i = 0; i < n * v; i++) factor[i] = 1;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 1; j < l->live[i]->ids.count; j++) {
-            int32_t id = l->live[i]->ids.at[j];
-            if (!(factor[i * v + (size_t)id] > 0)) continue;
-            factor[i * v + (size_t)id] = 0; /* known */
-            row[count] = (int32_t)i, token[count++] = id;
-        }
-    if (!hd_peek(r, x, row, token, count, value)) return NULL;
-    for (size_t i = 0; i < count; i++)
-        factor[(size_t)row[i] * v + (size_t)token[i]] =
-            value[i] < 0 ? (hd_real)l->opt->repetition : 1 / (hd_real)l->opt->repetition;
-    return hd_mul(r, hd_from(r, n, v, factor), x); /* in the type of the factors, which is the finer one */
+    size_t skip = l->opt->ids ? 0 : 1;
+    hd_history *of = hd_host_take(l->r, (l->count + 1) * sizeof *of);
+    for (size_t i = 0; of && i < l->count; i++)
+        of[i] = (hd_history){l->live[i]->ids.at + skip, l->live[i]->ids.count - skip};
+    return of ? hd_history_weigh(l->r, x, of, l->count, &l->history) : NULL;
 }
 
 /* Tokens of the live ones, row[i] their rows of the scores, and the log-probabilities of those. A failure
@@ -233,7 +236,7 @@ static void draw(loop *l, hd_tensor *scores, const int32_t *row, int32_t *token,
     if (!lot) return;
     for (size_t i = 0; i < n; i++) {
         const sample *s = l->live[i];
-        lot[i] = (hd_lot){.row = l->penal ? (int32_t)i : row[i],
+        lot[i] = (hd_lot){.row = l->weighs ? (int32_t)i : row[i],
                           .key = (int32_t)((uint32_t)o->key + (uint32_t)s->prompt),
                           .sample = (int32_t)s->number,
                           .number = (uint32_t)(s->drawn + 1)};
@@ -241,11 +244,12 @@ static void draw(loop *l, hd_tensor *scores, const int32_t *row, int32_t *token,
     hd_draw_opt ask = {.temperature = o->temperature,
                        .top_k = o->top_k,
                        .top_p = o->top_p,
+                       .min_p = o->min_p,
                        .seed = o->seed,
                        .banned = l->banned,
                        .end = -1};
-    hd_tensor *logp = l->penal && l->stepper.raw ? hd_log_softmax(r, scores) : scores, *x = scores;
-    if (l->penal) x = penalized(l, hd_gather(r, scores, hd_ints(r, row, n), n, 1));
+    hd_tensor *logp = l->weighs && l->stepper.raw ? hd_log_softmax(r, scores) : scores, *x = scores;
+    if (l->weighs) x = weighed(l, hd_gather(r, scores, hd_ints(r, row, n), n, 1));
     bool drawn = hd_draw_tokens(r, x, lot, n, &ask, token);
     for (size_t i = 0; drawn && i < n; i++)
         if (l->live[i]->drawn < o->forced_count && o->forced[l->live[i]->drawn] >= 0)
@@ -269,6 +273,7 @@ static hd_status advance(loop *l, size_t seat, const int32_t *row, const int32_t
         st = write_token(l, s, token[i], err);
         if (!st) look_for_stops(l->opt, s->out, from);
         if (l->opt->ends && token[i] == l->special.end) s->out->stopped = true;
+        if (l->opt->halt && *l->opt->halt) s->out->stopped = true;
         if (!st) st = tell(l->opt, s, s->out->stopped, err);
         if (st || s->out->stopped || s->drawn == l->opt->tokens) continue;
         st = hd_seats_go(&l->seats, seat + (size_t)row[i], token[i], err);
@@ -298,7 +303,7 @@ static hd_status take(void *context, hd_tensor *scores, size_t seat, size_t coun
 
 static hd_status check(const hd_generate_opt *o, size_t prompts, hd_err *err)
 {
-    if (!(o->temperature >= 0) || !(o->top_p >= 0 && o->top_p <= 1))
+    if (!(o->temperature >= 0) || !(o->top_p >= 0 && o->top_p <= 1) || !(o->min_p >= 0 && o->min_p <= 1))
         return hd_err_set(err, HD_EARG, "temperature %g, top_p %g", (double)o->temperature, (double)o->top_p);
     if (!(o->repetition >= 0) || isinf(o->repetition))
         return hd_err_set(err, HD_EARG, "a penalty of %g for repetition", (double)o->repetition);
@@ -322,8 +327,10 @@ static hd_status lay_out(loop *l, hd_generated *out, const hd_line *prompt, hd_e
         size_t which = i / l->samples, number = i % l->samples;
         l->all[i] = (sample){.out = &out[i], .prompt = which, .number = number};
         l->live[i] = &l->all[i];
-        if (!number) ids.count = 0, s = read_prompt(l, prompt[which], &ids, err);
-        if (!s) s = begin(l, &l->all[i], &ids, prompt[which], err);
+        if (!number && !l->opt->ids) ids.count = 0, s = read_prompt(l, prompt[which], &ids, err);
+        if (!s)
+            s = begin(l, &l->all[i], l->opt->ids ? &l->opt->ids[which] : &ids,
+                      l->opt->ids ? (hd_line){0} : prompt[which], err);
     }
     l->count = n;
     hd_ids_release(&ids);
@@ -339,8 +346,9 @@ hd_status hd_generate(hd_generated *out, hd_run *r, const hd_model_folder *f, co
     hd_status s = check(opt, prompts, err);
     if (!s) s = lay_out(&l, out, prompt, err);
     if (!s) s = open_stepper(&l, err);
-    l.penal = opt->repetition > 0 && (opt->repetition < 1 || opt->repetition > 1);
-    if (!s && l.penal && l.stepper.raw) *l.stepper.raw = true;
+    l.history = (hd_history_opt){opt->repetition, opt->no_repeat};
+    l.weighs = hd_history_matters(&l.history);
+    if (!s && l.weighs && l.stepper.raw) *l.stepper.raw = true;
     l.seats = (hd_seats){.r = r, .stepper = &l.stepper};
     if (!s && opt->tokens) s = hd_seats_run(&l.seats, &(hd_seats_user){admit, take, &l}, err);
     for (size_t i = 0; !s && i < l.total; i++)

@@ -10,6 +10,9 @@
 #ifndef HD_TASK_LANGUAGE_GENERATE_H
 #define HD_TASK_LANGUAGE_GENERATE_H
 
+#include <signal.h>
+
+#include "model/lm/talk.h"
 #include "task/language/language.h"
 
 typedef struct hd_generate_opt {
@@ -17,6 +20,8 @@ typedef struct hd_generate_opt {
     float temperature;     /* 1: the model's own probabilities; 0: always the likeliest token */
     size_t top_k;          /* 0: all */
     float top_p;           /* 0: all */
+    float min_p;           /* least probability, as a share of the likeliest token's; 0: any */
+    size_t no_repeat;      /* no run of so many tokens comes twice, the prompt included; 0: any may */
     float repetition;      /* penalty of tokens that are in the prompt or the text already: their logits are
                               divided by it, those below 0 multiplied; 0 or 1: none */
     uint64_t seed;         /* draw t of sample j of a prompt depends on seed, key, j and t alone */
@@ -27,7 +32,12 @@ typedef struct hd_generate_opt {
     const int32_t *forced; /* [forced_count], or NULL: token t of every text where it is not negative; the
                               others are drawn, but none is an end */
     size_t forced_count;
-    const char *const *stop; /* a text ends where one of them would stand in it; none is empty */
+    const hd_ids *ids;      /* [prompts], or NULL: prompts as tokens, where texts alone do not say them */
+    const int32_t *endings; /* [ending_count]: tokens that end a text and are no part of it */
+    size_t ending_count;
+    hd_talk *talk; /* NULL, or where the one prompt of `ids` goes on: only what is new is read */
+    const volatile sig_atomic_t *halt; /* NULL, or what ends all texts once it is not 0 */
+    const char *const *stop;           /* a text ends where one of them would stand in it; none is empty */
     size_t stops;
 
     /* What a text has got more, as soon as it is known not to begin a stop; NULL: nobody asks. which: of
@@ -40,7 +50,7 @@ typedef struct hd_generated {
     hd_text text; /* behind the prompt, in UTF-8, without the stop; data is NULL where there is none */
     size_t tokens;
     double logp;  /* of the tokens, by the model as it is: temperature, bans and penalties do not change it */
-    bool stopped; /* by a stop, not by the number of tokens */
+    bool stopped; /* by a stop or an ending, not by the number of tokens */
     hd_ids ids;   /* all that was read and written: what stands before the prompt, it, and the tokens */
 } hd_generated;
 

@@ -183,17 +183,17 @@ static hd_jinja_value string_of_json(hd_jinja_run *r, const char *text, size_t s
     return (hd_jinja_value){.kind = HD_IS_STRING, .string = {at, mark ? at + size : NULL, size}};
 }
 
-/* Names of members are the input's, too: those of a tool's parameters are printed. */
+/* Names of members are the input's, too: those of a tool's parameters are printed. A role is no answer. */
 static hd_jinja_value dict_of_json(hd_jinja_run *r, const json_t *j, char mark)
 {
     const char *key, *role = json_string_value(json_object_get(j, "role"));
     json_t *item;
     hd_jinja_value v = hd_jinja_new_dict(r, HD_IS_DICT);
-    if (role && !strcmp(role, "assistant") && mark) mark = HD_MARK_ANSWER;
+    char own = role && !strcmp(role, "assistant") && mark ? HD_MARK_ANSWER : mark;
     json_object_foreach((json_t *)j, key, item)
     {
         hd_jinja_value name = string_of_json(r, key, strlen(key), mark);
-        hd_jinja_value value = hd_jinja_of_json(r, item, mark);
+        hd_jinja_value value = hd_jinja_of_json(r, item, strcmp(key, "role") ? own : mark);
         if (hd_jinja_failed(r)) break;
         hd_jinja_add(r, &v.dict->key, name);
         hd_jinja_add(r, &v.dict->value, value);

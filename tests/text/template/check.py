@@ -50,7 +50,7 @@ def jinja(template, variables):
 def ours(program, jobs):
     text = "\n".join(json.dumps({"template": t, "variables": v}) for t, v in jobs) + "\n"
     out = subprocess.run([program], input=text.encode(), stdout=subprocess.PIPE)
-    lines = out.stdout.decode().splitlines()
+    lines = out.stdout.decode().split("\n")[:-1]
     if out.returncode or len(lines) != len(jobs):
         print("the program failed at job", len(lines), json.dumps(jobs[len(lines)][0]))
         sys.exit(1)
