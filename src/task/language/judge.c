@@ -39,7 +39,7 @@ uint64_t hd_windows_send(hd_run *r, hd_lm_batch *out, const hd_lm *m, const hd_s
         if (!ids) return hd_fail(r, err.status, "%s", err.text), 0;
         for (size_t at = back, j = 0; j < w[i].len; j++, at++, row++) {
             all[row] = at ? ids[at - 1] : m->opt.start;
-            if (j >= w[i].skip) all[rows + row] = ids[at];
+            if (j >= w[i].skip && (!text->learned || text->learned[w[i].from + j])) all[rows + row] = ids[at];
             if (places) hd_lm_features(m, ids, at + 1, at, seen);
             for (size_t k = 0; k < places; k++) all[(2 + k) * rows + row] = seen[k];
         }
@@ -101,13 +101,14 @@ static hd_status judge_span(queue *q, size_t first, size_t end, hd_err *err)
         at = from + len;
         if (skip >= len) continue;
         q->w[q->n++] = (hd_window){from, len, skip};
-        q->tokens += len - skip;
+        q->tokens += hd_stream_text_learned(q->text, from + skip, len - skip);
         if (q->n == q->most) s = judge_waiting(q, err);
     }
     return s;
 }
 
-/* Of pieces of music each by itself, and not its end: that is no note. */
+/* Of pieces of music each by itself, and not its end: that is no note. Of a dialogue not its first token,
+   before which nothing stands. */
 static hd_status judge_anew(queue *q, hd_err *err)
 {
     const hd_stream_text *t = q->text;
@@ -116,7 +117,8 @@ static hd_status judge_anew(queue *q, hd_err *err)
     hd_status s = q->w ? HD_OK : hd_err_nomem(err, q->most * sizeof *q->w);
     if (!s && !t->pieces) s = judge_span(q, 0, t->count, err);
     for (size_t i = 0; !s && i < t->pieces; i++)
-        s = judge_span(q, t->begin[i], (i + 1 < t->pieces ? t->begin[i + 1] : t->count) - 1, err);
+        s = judge_span(q, t->begin[i] + !!t->learned,
+                       (i + 1 < t->pieces ? t->begin[i + 1] : t->count) - !t->learned, err);
     if (!s) s = judge_waiting(q, err);
     hd_mem_free(q->w);
     return s;

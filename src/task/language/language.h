@@ -17,6 +17,8 @@ typedef struct hd_stream_text {
     hd_shards *shards; /* owned */
     size_t *begin;     /* [pieces] of music: the first token of each, behind the end of the one before */
     size_t pieces;     /* 0: it is one text */
+    uint8_t *learned;  /* [count] of dialogues, which are its pieces: whether a token is foreseen, not only
+                          read;  NULL: all are */
     size_t skip;       /* of pieces that are judged: so many first tokens of each do not count */
     size_t count, lines;
     size_t
@@ -24,6 +26,8 @@ typedef struct hd_stream_text {
     uint64_t hash;
 } hd_stream_text;
 
+/* Tokens from .. from+count-1 that are foreseen. */
+size_t hd_stream_text_learned(const hd_stream_text *s, size_t from, size_t count);
 uint64_t hd_ids_hash(const int32_t *ids, size_t count);
 void hd_stream_text_release(hd_stream_text *s); /* accepts {0} */
 

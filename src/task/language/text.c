@@ -152,6 +152,13 @@ uint64_t hd_ids_hash(const int32_t *ids, size_t count)
     return h;
 }
 
+size_t hd_stream_text_learned(const hd_stream_text *s, size_t from, size_t count)
+{
+    size_t n = s->learned ? 0 : count;
+    for (size_t i = from; s->learned && i < from + count; i++) n += s->learned[i];
+    return n;
+}
+
 /* Every line and an end token behind it; behind the last one not where the text is cut there. */
 static hd_status encode_lines(hd_ids *ids, const hd_plain_text *text, const hd_tokenizer *t, hd_err *err)
 {
@@ -201,6 +208,7 @@ void hd_stream_text_release(hd_stream_text *s)
 {
     hd_mem_free(s->ids);
     hd_mem_free(s->begin);
+    hd_mem_free(s->learned);
     hd_shards_free(s->shards);
     *s = (hd_stream_text){0};
 }

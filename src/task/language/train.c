@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "op/replay.h"
 #include "run/session.h"
+#include "task/language/chat/dialogues.h"
 #include "task/language/training.h"
 #include "task/language/language.h"
 #include "task/list.h"
@@ -22,8 +23,9 @@ typedef struct speaking {
     hd_window *window;      /* [batch] of the update */
     int32_t *key;           /* [batch] */
     hd_lm_batch sent;
-    hd_carry carry;         /* no parts: every window begins anew */
-    hd_music_windows music; /* no items: it learns from texts */
+    hd_carry carry;            /* no parts: every window begins anew */
+    hd_music_windows music;    /* no items: it learns from texts */
+    hd_dialogue_windows talks; /* the same of dialogues */
 } speaking;
 
 /* -- the loop's side -- */
@@ -58,10 +60,13 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
 {
     speaking *l = s->state;
     hd_status st = HD_OK;
-    size_t tokens = 0;
+    size_t tokens = 0, learned = 0;
     if (l->music.items)
         st = hd_music_windows_draw(&l->music, l->window, l->base.batch, s->numbered.at, l->batches,
                                    s->options, err);
+    else if (l->talks.items)
+        learned = hd_dialogue_windows_draw(&l->talks, l->window, l->base.batch, s->numbered.at, l->batches,
+                                           l->base.seed);
     else if (l->carry.parts)
         follow_windows(l, s->numbered.at);
     else
@@ -69,7 +74,7 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
     for (size_t i = 0; !st && i < l->base.batch; i++) tokens += l->window[i].len;
     *out = (hd_load){
         .items = l->base.batch,
-        .tokens = tokens,
+        .tokens = learned ? learned : tokens,
         .flops = l->lm->type->flops(l->lm, (double)l->base.batch, (double)tokens / (double)l->base.batch, 0)};
     return st;
 }
@@ -104,7 +109,7 @@ static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *
     double nats = st ? NAN : f.nats / (double)f.tokens;
     double bits = bits_per_character(&l->base.valid, nats * (double)l->base.valid.count);
     *out = (hd_validation){.loss = nats, .quality = isnan(nats) ? -INFINITY : -nats};
-    if (!l->music.items) out->figure[0] = (hd_figure){"bits_per_character", .value = bits};
+    if (!l->base.valid.pieces) out->figure[0] = (hd_figure){"bits_per_character", .value = bits};
     return st;
 }
 
@@ -142,6 +147,7 @@ static void release(hd_session *s)
     speaking *l = s->state;
     hd_carry_release(&l->carry);
     hd_music_windows_release(&l->music);
+    hd_dialogue_windows_release(&l->talks);
     hd_stream_run_release(&l->base);
     hd_mem_free(l->window);
     hd_mem_free(l->key);
@@ -177,12 +183,16 @@ static hd_status open_windows(hd_session *s, size_t longest, hd_err *err)
     hd_music music = hd_music_of(l->base.folder.tokenizer[0]);
     l->length = longest < l->base.train.count ? longest : l->base.train.count;
     l->batches = l->base.train.count / (l->base.batch * l->length);
-    hd_status st =
-        l->base.train.pieces ? hd_music_windows_init(&l->music, &l->base.train, music, longest, err) : HD_OK;
+    hd_status st = HD_OK;
+    if (l->base.train.learned)
+        st = hd_dialogue_windows_init(&l->talks, &l->base.train, longest, err);
+    else if (l->base.train.pieces)
+        st = hd_music_windows_init(&l->music, &l->base.train, music, longest, err);
     if (st) return st;
-    if (l->music.items) l->length = longest, l->batches = l->music.items / l->base.batch;
+    size_t items = l->music.items + l->talks.items;
+    if (items) l->length = longest, l->batches = items / l->base.batch;
     if (!l->batches) l->batches = 1;
-    s->batches = l->batches, s->alike = !l->music.items;
+    s->batches = l->batches, s->alike = !items;
     l->window = hd_mem_array(l->base.batch, sizeof *l->window);
     l->key = hd_mem_array(l->base.batch, sizeof *l->key);
     if (!l->window || !l->key) return hd_err_nomem(err, l->base.batch * sizeof *l->window);
@@ -198,7 +208,8 @@ static hd_status make_model(hd_session *s, const hd_lm_opt *asked, hd_err *err)
     size_t window = asked->context && asked->context < m.context ? asked->context : m.context;
     hd_special special = hd_tokenizer_special(l->base.folder.tokenizer[0]);
     if (!from) m.vocab = hd_tokenizer_size(l->base.folder.tokenizer[0]); /* a published one may have more */
-    if (l->base.train.pieces) m.align = hd_music_align(hd_music_of(l->base.folder.tokenizer[0]));
+    if (l->base.train.pieces && !l->base.train.learned)
+        m.align = hd_music_align(hd_music_of(l->base.folder.tokenizer[0]));
     m.start = special.start, m.end = special.end, m.unk = special.unk;
     hd_status st = hd_lm_new(&l->lm, &m, s->backend, true, err);
     if (st) return st;
@@ -215,7 +226,18 @@ static hd_status open(hd_session *s, hd_err *err)
     hd_status st = hd_stream_run_open(&l->base, s, hd_lm_types[model.kind]->lm.count, err);
     if (!st && !l->base.train.count)
         st = hd_err_set(err, HD_EFORMAT, "%s: there is no token to learn from", s->options->train.text[0]);
+    if (!st && l->base.train.learned && !hd_lm_types[model.kind]->attention)
+        st = hd_err_set(err, HD_EARG,
+                        "dialogues (.jsonl) are learned by models with attention, such as --model gpt");
     return st ? st : make_model(s, &model, err);
+}
+
+/* Whoever talks with the model needs the template that it learned with. */
+static hd_status save(hd_session *s, const char *folder, hd_err *err)
+{
+    const speaking *l = s->state;
+    hd_status st = hd_task_save(s, folder, err);
+    return st || !l->base.train.learned ? st : hd_dialogues_save(folder, err);
 }
 
 static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)
@@ -253,7 +275,7 @@ const hd_task hd_task_lm = {
     .loss = loss,
     .validate = validate,
     .count = count,
-    .save = hd_task_save,
+    .save = save,
     .publish = hd_task_publish,
     .judge = judge,
 };
