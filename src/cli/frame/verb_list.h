@@ -10,6 +10,7 @@
     X(rank, "sort translations or texts by their probability under a model")        \
     X(embed, "turn lines into vectors")                                             \
     X(generate, "generate text or music with a language model")                     \
+    X(chat, "talk with a language model at the terminal")                           \
     X(fill, "predict masked words with a masked language model")                    \
     X(perplexity, "measure how well a language model predicts a text")              \
     X(compare, "measure several models on the same data")                           \

@@ -1,7 +1,10 @@
 /* heed generate: text that a language model writes after a prompt. */
 #include <string.h>
 
+#include "cli/frame/escape.h"
 #include "cli/frame/verb.h"
+#include "cli/verb/chat/asking.h"
+#include "cli/verb/chat/drawing.h"
 #include "cli/verb/majority.h"
 #include "cli/verb/music/music.h"
 
@@ -13,12 +16,14 @@ struct generate {
     hd_texts stop;
     bool majority, no_prompt;
     const char *out, *prompts, *answer;
-    bool harmonise;
+    bool harmonise, chat;
+    hd_asking_options asking;
     size_t context;
 };
 
 #define SAMPLING .group = "Sampling"
 #define MUSIC    .group = "Music"
+#define CHAT     .group = "Chat"
 
 static const hd_option options[] = {
     {"prompt", 'p', "TEXT", NULL,
@@ -59,17 +64,18 @@ static const hd_option options[] = {
      HD_FLAG_INTO(hd_usual, json)},
     {"temperature", 't', "X", "1", "below 1 favors likely tokens, above 1 unlikely ones; 0: --greedy",
      SAMPLING, HD_FLOAT_INTO(struct generate, opt.temperature, 0, 100)},
-    {"top-k", 0, "N", "0", "sample from the N most likely tokens; 0: all", SAMPLING,
-     HD_COUNT_INTO(struct generate, opt.top_k, 0, 1000000)},
-    {"top-p", 0, "X", "0", "sample from the most likely tokens whose probabilities add up to X; 0: all",
-     SAMPLING, HD_FLOAT_INTO(struct generate, opt.top_p, 0, 1)},
-    {"repetition-penalty", 0, "X", "1",
-     "divide positive logits of tokens that already occur by X, multiply negative ones; 1: off", SAMPLING,
-     HD_FLOAT_INTO(struct generate, opt.repetition, 0.01, 100)},
+    HD_DRAWING_ROWS(struct generate),
     {"greedy", 0, NULL, NULL, "always take the most likely token", SAMPLING,
      HD_FLAG_INTO(struct generate, greedy)},
     {"seed", 0, "N", "1", "seed of the sampling", SAMPLING,
      HD_COUNT_INTO(struct generate, opt.seed, 0, 2147483647)},
+    {"chat", 0, NULL, NULL,
+     "each prompt is a message, put into the model's chat template; answers are written without it", CHAT,
+     HD_FLAG_INTO(struct generate, chat)},
+    {"system", 0, "TEXT", NULL, "with --chat: the system message", CHAT,
+     HD_TEXT_INTO(struct generate, asking.system)},
+    {"template", 0, "FILE", NULL, "with --chat: a template (Jinja) in place of the model's own", CHAT,
+     HD_FILE_INTO(struct generate, asking.template)},
     {"out", 'o', "FILE", NULL,
      "write music as a MIDI file; of several samples FILE.mid becomes FILE-1.mid, FILE-2.mid", MUSIC,
      HD_FILE_INTO(struct generate, out)},
@@ -91,6 +97,8 @@ static const hd_example examples[] = {
      "the answer that most of 16 samples give to each line"},
     {"heed generate model --prompts test.tsv --stop '\\n' --samples 16 --json > samples.jsonl",
      "samples for heed score --pass 1,16 --majority --ref test.tsv"},
+    {"heed generate model --chat --prompts questions.txt --samples 8 --majority",
+     "ask a chat model each line eight times"},
     {"heed generate gpt --prompt \"To be\" --tokens 20 --attention out.html",
      "what each token attends to, as a page for the browser"},
     {"heed generate chorales --out piece.mid --temperature 0.9", "a new piece of a model of music"},
@@ -98,7 +106,7 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
-enum { MOST_PROMPTS = 64, MOST_TEXTS = 128 }; /* continued in parallel, about */
+enum { MOST_PROMPTS = HD_ASKING_MOST, MOST_TEXTS = 128 }; /* continued in parallel, about */
 
 typedef struct call {
     hd_command command;
@@ -109,29 +117,21 @@ typedef struct call {
     size_t prompts;
     hd_generated *made; /* [MOST_PROMPTS * samples] */
     hd_majority majority;
-    size_t written;        /* texts */
+    size_t written; /* texts */
+    hd_generation generation;
+    hd_asking asking;      /* with --chat */
+    bool answers_alone;    /* prompts are not written */
     hd_music music;        /* of the model; HD_MUSIC_NONE: it writes texts */
     hd_music_prompt given; /* of --prompts */
     char *files[2];        /* the model, and a file of --prompts whose lines end with a tab */
 } call;
-
-/* A backslash before any other letter is itself. */
-static void unescape(hd_text *to, const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        const char next = text[i] == '\\' && i + 1 < size ? text[i + 1] : 0;
-        const char c = next == 'n' ? '\n' : next == 't' ? '\t' : next == '\\' ? '\\' : 0;
-        hd_text_add(to, c ? &c : text + i, 1);
-        i += c != 0;
-    }
-}
 
 static hd_status read_stops(call *c, hd_err *err)
 {
     hd_status s = HD_OK;
     for (int i = 0; !s && i < c->o->stop.count; i++) {
         hd_text stop = {0};
-        unescape(&stop, c->o->stop.text[i], strlen(c->o->stop.text[i]));
+        hd_unescape(&stop, c->o->stop.text[i], strlen(c->o->stop.text[i]));
         s = stop.size || stop.missed ? hd_text_status(&stop, err)
                                      : hd_err_set(err, HD_EARG, "--stop is empty");
         c->stop[i] = stop.data;
@@ -150,12 +150,12 @@ static hd_status put(call *c, const char *text, size_t size, hd_err *err)
 static hd_status put_prompt(call *c, const hd_text *prompt, hd_err *err)
 {
     hd_status s = c->written++ ? put(c, "\n", 1, err) : HD_OK;
-    return s || c->o->no_prompt ? s : put(c, prompt->data, prompt->size, err);
+    return s || c->answers_alone ? s : put(c, prompt->data, prompt->size, err);
 }
 
 static hd_status put_end(call *c, const hd_text *prompt, const hd_generated *g, hd_err *err)
 {
-    const hd_text *last = g->text.size || c->o->no_prompt ? &g->text : prompt;
+    const hd_text *last = g->text.size || c->answers_alone ? &g->text : prompt;
     bool ended = last->size && last->data[last->size - 1] == '\n';
     return ended ? HD_OK : put(c, "\n", 1, err);
 }
@@ -221,7 +221,7 @@ static hd_status attend(call *c, size_t i, hd_err *err)
 /* Continues the prompts that wait. A single text is written while it comes. */
 static hd_status go_on(call *c, hd_err *err)
 {
-    hd_line lines[MOST_PROMPTS];
+    hd_line lines[MOST_PROMPTS] = {0};
     size_t n = c->prompts * c->opt.samples;
     bool live = n == 1 && !c->o->usual.json && !c->o->majority && !c->o->out;
     hd_status s = HD_OK;
@@ -229,7 +229,8 @@ static hd_status go_on(call *c, hd_err *err)
     for (size_t i = 0; i < c->prompts; i++)
         lines[i] = (hd_line){c->prompt[i].data ? c->prompt[i].data : "", c->prompt[i].size};
     c->opt.tell = live ? heard : NULL, c->opt.context = c;
-    if (live) s = put_prompt(c, &c->prompt[0], err);
+    if (c->o->chat) s = hd_asking_read(&c->asking, &c->command, lines, c->prompts, &c->opt, err);
+    if (!s && live) s = put_prompt(c, &c->prompt[0], err);
     if (!s)
         s = hd_generate(c->made, &c->command.machine.run, &c->command.model, lines, c->prompts, &c->opt, err);
     for (size_t i = 0; !s && !c->o->majority && i < n; i++) {
@@ -250,7 +251,7 @@ static hd_status add_prompt(call *c, hd_line typed, hd_err *err)
     const char *tab = c->files[1] ? memchr(typed.text, '\t', typed.size) : NULL;
     if (tab) typed.size = (size_t)(tab - typed.text);
     hd_text_release(p);
-    unescape(p, typed.text, typed.size);
+    hd_unescape(p, typed.text, typed.size);
     hd_status s = hd_text_status(p, err);
     if (!s && hd_utf8_good(typed.text, typed.size) < typed.size)
         s = hd_err_set(err, HD_EARG, "--prompt is not UTF-8 text");
@@ -305,6 +306,9 @@ static hd_status run(hd_command *m, hd_err *err)
     call *c = (call *)m;
     const char *prompt = c->o->prompt ? c->o->prompt : "";
     hd_status opened = open_music(c, err);
+    if (!opened && !c->music) opened = hd_drawing_set(m, &c->generation, &c->opt, err);
+    if (!opened && c->o->chat)
+        opened = hd_asking_open(&c->asking, m, &c->o->asking, &c->generation, &c->opt, err);
     if (opened) return opened;
     if (c->given.text.data) prompt = c->given.text.data;
     size_t texts = MOST_PROMPTS * c->opt.samples, most = MOST_TEXTS / c->opt.samples;
@@ -341,6 +345,12 @@ static hd_status check(hd_command *m, hd_err *err)
     if (o->answer && !o->majority) return hd_err_set(err, HD_EARG, "--answer needs --majority");
     if (o->greedy && hd_command_given(m, "temperature"))
         return hd_err_set(err, HD_EARG, "--greedy and --temperature exclude each other");
+    if (o->chat && (o->out || o->harmonise || hd_attending_wanted(&o->usual.attending)))
+        return hd_err_set(err, HD_EARG,
+                          "--chat writes texts alone: leave out --out, --harmonise, --attention and --view");
+    if (!o->chat && (o->asking.system || o->asking.template))
+        return hd_err_set(err, HD_EARG, "--system and --template need --chat");
+    c->answers_alone = o->no_prompt || o->chat;
     c->opt = o->opt;
     if (o->greedy) c->opt.temperature = 0;
     hd_status s = read_stops(c, err);
@@ -355,6 +365,7 @@ static void release(hd_command *m)
     hd_mem_free(c->made);
     hd_majority_release(&c->majority);
     hd_music_prompt_release(&c->given);
+    hd_asking_release(&c->asking);
 }
 
 const hd_usage hd_verb_generate = {
@@ -367,6 +378,9 @@ const hd_usage hd_verb_generate = {
         "same escapes; without files either, the text starts from nothing. Prompts and samples are "
         "continued in parallel, which changes none of them. Several texts each end in a line end, with "
         "an empty line between two; --json separates them unambiguously. " HD_INPUT_ABOUT "\n"
+        "A published model is asked as its generation_config.json says, where no option says otherwise: how "
+        "tokens are "
+        "drawn, how many, and which of them end a text.\n"
         "A model of music (heed train --model music) writes words that stand for notes, or with --out a MIDI "
         "file.\n"
         "--attention and --view show what each token of a gpt attends to, in the prompt and the text: "

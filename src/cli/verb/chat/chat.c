@@ -1,0 +1,285 @@
+/* heed chat: a conversation at a terminal or through a pipe. */
+#include <signal.h>
+#include <string.h>
+
+#include "base/file/file.h"
+#include "cli/frame/verb.h"
+#include "cli/verb/chat/drawing.h"
+#include "task/language/chat/chat.h"
+
+struct chat {
+    hd_usual usual;
+    hd_generate_opt opt;
+    const char *system, *template;
+    bool greedy;
+};
+
+#define SAMPLING .group = "Sampling"
+
+static const hd_option options[] = {
+    {"system", 0, "TEXT", NULL, "what the conversation begins with: how the model should answer",
+     HD_TEXT_INTO(struct chat, system)},
+    {"template", 0, "FILE", NULL, "a chat template (Jinja) in place of the model's own",
+     HD_FILE_INTO(struct chat, template)},
+    {"tokens", 'n', "N", "1024", "most tokens of an answer",
+     HD_COUNT_INTO(struct chat, opt.tokens, 1, 1000000)},
+    {"temperature", 't', "X", "0.7",
+     "below 1 favors likely tokens, above 1 unlikely ones; 0: --greedy; not given: as generation_config.json "
+     "of the model says",
+     SAMPLING, HD_FLOAT_INTO(struct chat, opt.temperature, 0, 100)},
+    HD_DRAWING_ROWS(struct chat),
+    {"greedy", 0, NULL, NULL, "always take the most likely token", SAMPLING,
+     HD_FLAG_INTO(struct chat, greedy)},
+    {"seed", 0, "N", "1", "seed of the sampling", SAMPLING,
+     HD_COUNT_INTO(struct chat, opt.seed, 0, 2147483647)},
+    HD_MACHINE_ROWS,
+    {0},
+};
+
+static const hd_example examples[] = {
+    {"heed chat model", "talk at the terminal"},
+    {"heed chat model --system 'Answer in one sentence.' --temperature 0.2", "with a system message"},
+    {"echo 'What is 2+2?' | heed chat model --greedy", "one message a line, answers alone are written"},
+    {NULL, NULL},
+};
+
+typedef struct call {
+    hd_command command;
+    const struct chat *o;
+    hd_generate_opt opt;
+    hd_generation generation;
+    hd_chat_form form;
+    hd_chat *chat;
+    char *system; /* what the conversation begins with, or NULL */
+    bool ends;    /* the last text that was written ended a line */
+} call;
+
+/* -- Ctrl-C -- */
+
+static volatile sig_atomic_t interrupted;
+
+static void take_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static struct sigaction catch_interrupt(void)
+{
+    struct sigaction a = {.sa_handler = take_interrupt, .sa_flags = SA_RESTART}, before;
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGINT, &a, &before);
+    return before;
+}
+
+/* -- commands -- */
+
+static hd_status help(call *c, const char *rest, hd_err *err);
+
+static hd_status clear(call *c, const char *rest, hd_err *err)
+{
+    (void)rest;
+    hd_log_say(&c->command.log, HD_INFO, "a new conversation begins");
+    return hd_chat_begin(c->chat, c->system, err);
+}
+
+static hd_status set_system(call *c, const char *rest, hd_err *err)
+{
+    char *text = *rest ? hd_mem_text(rest) : NULL;
+    if (*rest && !text) return hd_err_nomem(err, strlen(rest));
+    hd_mem_free(c->system);
+    c->system = text;
+    return clear(c, "", err);
+}
+
+static hd_status save(call *c, const char *rest, hd_err *err)
+{
+    hd_text text = {0};
+    if (!*rest) return hd_err_set(err, HD_EARG, "/save needs a file");
+    hd_json_begin();
+    json_t *root = json_object();
+    hd_json_set(root, "messages", json_deep_copy(hd_chat_messages(c->chat)));
+    hd_status s = hd_json_write(&text, root, JSON_COMPACT, err);
+    hd_text_put(&text, "\n");
+    if (!s) s = hd_text_status(&text, err);
+    if (!s) s = hd_save_bytes(rest, text.data, text.size, err);
+    if (!s) hd_log_say(&c->command.log, HD_INFO, "saved to %s", rest);
+    hd_text_release(&text);
+    return s;
+}
+
+#define COMMAND_LIST(X)                                                                               \
+    X(help, help, "", "what can be typed")                                                            \
+    X(clear, clear, "", "begin anew, with the same system message")                                   \
+    X(system, set_system, " TEXT", "begin anew with this system message; without TEXT: with none")    \
+    X(save, save, " FILE", "write the conversation as a line of JSON, as heed train reads dialogues") \
+    X(exit, NULL, "", "end, as Ctrl-D does")
+
+static const struct {
+    const char *name, *operand, *text;
+    hd_status (*run)(call *c, const char *rest, hd_err *err);
+} commands[] = {
+#define X(name, run, operand, text) {#name, operand, text, run},
+    COMMAND_LIST(X)
+#undef X
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static hd_status help(call *c, const char *rest, hd_err *err)
+{
+    (void)rest, (void)err;
+    FILE *to = c->command.err.file;
+    for (int i = 0; i < COMMANDS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "/%s%s", commands[i].name, commands[i].operand);
+        fprintf(to, "  %-14s %s\n", name, commands[i].text);
+    }
+    fprintf(to, "  Ctrl-C         stop the answer\n  //TEXT         a message that begins with /\n");
+    fflush(to);
+    return HD_OK;
+}
+
+/* Whether the line is a command, which is done; *ends: it is /exit. */
+static bool command(call *c, const char *line, bool *ends, hd_status *s, hd_err *err)
+{
+    if (line[0] != '/' || line[1] == '/') return false;
+    size_t size = strcspn(line + 1, " \t");
+    const char *rest = line + 1 + size + strspn(line + 1 + size, " \t");
+    for (int i = 0; i < COMMANDS; i++)
+        if (strlen(commands[i].name) == size && !memcmp(commands[i].name, line + 1, size)) {
+            *ends = !commands[i].run;
+            *s = *ends ? HD_OK : commands[i].run(c, rest, err);
+            return true;
+        }
+    *s = hd_err_set(err, HD_EARG, "%.*s is not a command: /help lists them", (int)(size % 64) + 1, line);
+    return true;
+}
+
+/* -- turns -- */
+
+static hd_status heard(void *context, size_t which, const char *text, size_t size, hd_err *err)
+{
+    call *c = context;
+    (void)which;
+    if (size) c->ends = text[size - 1] == '\n';
+    return hd_command_put(&c->command, text, size, true, err);
+}
+
+static hd_status turn(call *c, const char *message, hd_err *err)
+{
+    hd_generated answer = {0};
+    size_t dropped = hd_chat_dropped(c->chat);
+    interrupted = 0;
+    c->ends = false;
+    hd_status s = hd_chat_answer(c->chat, &c->command.machine.run, message, &c->opt, &answer, err);
+    if (!s && !c->ends) s = hd_command_put(&c->command, "\n", 1, true, err);
+    if (!s && hd_chat_dropped(c->chat) > dropped)
+        hd_log_say(&c->command.log, HD_INFO, "the context is full: the oldest %zu messages were dropped",
+                   hd_chat_dropped(c->chat) - dropped);
+    hd_generated_release(&answer);
+    return s;
+}
+
+/* A line that cannot be answered is refused, and the conversation goes on. */
+static hd_status line_of(call *c, const hd_input_line *line, bool *ends, hd_err *err)
+{
+    hd_err why = {0};
+    hd_status s = HD_OK;
+    const char *text = line->text.text;
+    if (line->why)
+        hd_err_set(&why, HD_EARG, "%s", line->why);
+    else if (!line->text.size)
+        return c->command.in.live ? HD_OK : hd_command_put(&c->command, "\n", 1, true, err);
+    else if (command(c, text, ends, &s, &why)) {
+        if (s) hd_log_say(&c->command.log, HD_ERROR, "%s", why.text);
+        return HD_OK;
+    } else
+        s = turn(c, text + (text[0] == '/'), err);
+    if (s && hd_input_forgives(err, &why)) s = HD_OK;
+    if (s || !why.text[0]) return s;
+    hd_text out = {0};
+    hd_input_stand_in(&c->command.in, &out, false, line, why.text);
+    return hd_command_put_text(&c->command, &out, true, err);
+}
+
+static hd_status converse(call *c, hd_err *err)
+{
+    hd_command *m = &c->command;
+    hd_status s = hd_input_open(m, "a message, or /help", "answered", HD_INPUT_TEXT, err);
+    for (bool ends = false; !s && !ends;) {
+        hd_input_line line;
+        s = hd_input_next(&m->in, &line, err);
+        if (s || !line.text.text) break;
+        s = line_of(c, &line, &ends, err);
+    }
+    if (!s && m->in.live) fputs("\n", m->err.file);
+    return s;
+}
+
+static hd_status run(hd_command *m, hd_err *err)
+{
+    call *c = (call *)m;
+    const char *folder = m->operands.word[0];
+    hd_status s = hd_drawing_set(m, &c->generation, &c->opt, err);
+    if (!s) s = hd_chat_form_open(&c->form, folder, c->o->template, m->model.tokenizer[0], err);
+    hd_generation_end(&c->generation, hd_tokenizer_special(m->model.tokenizer[0]).end);
+    c->opt.endings = c->generation.ending, c->opt.ending_count = c->generation.endings;
+    if (!s) s = hd_chat_new(&c->chat, &m->model, &c->form, err);
+    if (!s && c->o->system && !(c->system = hd_mem_text(c->o->system)))
+        s = hd_err_nomem(err, strlen(c->o->system));
+    if (!s) s = hd_chat_begin(c->chat, c->system, err);
+    if (s) return s;
+    struct sigaction before = catch_interrupt();
+    s = converse(c, err);
+    sigaction(SIGINT, &before, NULL);
+    return s;
+}
+
+static hd_status check(hd_command *m, hd_err *err)
+{
+    call *c = (call *)m;
+    const struct chat *o = c->o = m->options;
+    if (o->greedy && hd_command_given(m, "temperature"))
+        return hd_err_set(err, HD_EARG, "--greedy and --temperature exclude each other");
+    c->opt = o->opt;
+    if (o->greedy) c->opt.temperature = 0;
+    c->opt.tell = heard, c->opt.context = c, c->opt.halt = &interrupted;
+    return HD_OK;
+}
+
+static void release(hd_command *m)
+{
+    call *c = (call *)m;
+    hd_chat_free(c->chat);
+    hd_chat_form_release(&c->form);
+    hd_mem_free(c->system);
+}
+
+const hd_usage hd_verb_chat = {
+    .operands = "MODEL",
+    .least = 1,
+    .most = 1,
+    .about = "Talks with the language model in the folder MODEL: each line is a message, and the answer is "
+             "written while "
+             "it comes. The model remembers the conversation and reads only what is new; where its context "
+             "is full, "
+             "the oldest turns are dropped. Ctrl-C stops an answer, Ctrl-D or /exit ends, /help lists what "
+             "else can be "
+             "typed.\n"
+             "Messages become text by the chat template of the model (chat_template.jinja, or "
+             "tokenizer_config.json); "
+             "what they say never becomes a control token. How tokens are drawn follows "
+             "generation_config.json, where "
+             "no option says otherwise.\n"
+             "From a pipe every line is a message, and nothing but answers goes to standard output.",
+    .options = options,
+    .size = sizeof(struct chat),
+    .examples = examples,
+    .opens = HD_OPENS_MODEL,
+    .task = "lm",
+    .call = sizeof(call),
+    .check = check,
+    .run = run,
+    .release = release,
+};

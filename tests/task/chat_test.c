@@ -1,0 +1,205 @@
+/* Conversations: the cache gives what reading all of it again gives, what a user types is no token, and
+   generation_config.json is obeyed. */
+#include "check.h"
+#include "scratch.h"
+#include "task/language/chat/chat.h"
+#include "task/language/chat/generation.h"
+#include "task/owned.h"
+#include "task/speaker.h"
+
+typedef struct scene {
+    hd_backend *backend;
+    hd_run run;
+    hd_model_folder *model;
+    hd_chat_form form;
+    hd_chat *chat;
+} scene;
+
+/* A gpt of characters that sees `context` tokens, with the template of models made here. */
+static scene *scene_of(size_t context)
+{
+    static scene s;
+    hd_err err = {0};
+    s = (scene){.backend = backend_of("cpu", 1)};
+    s.run = run_on(s.backend);
+    s.model = speaker(s.backend, HD_LM_gpt, HD_TOKENIZER_characters);
+    hd_lm_opt opt = hd_model_folder_lm(s.model)->opt;
+    hd_lm *lm = NULL;
+    opt.context = context, opt.stack.layers = 2;
+    hd_lm_free((hd_lm *)hd_model_folder_lm(s.model));
+    if (hd_lm_new(&lm, &opt, s.backend, false, &err)) fail_msg("%s", err.text);
+    hd_model_folder_take(s.model, HD_TRAIN_LM, hd_lm_model(lm));
+    if (hd_params_draw(lm->params, 7, &err)) fail_msg("%s", err.text);
+    if (hd_chat_form_open(&s.form, NULL, NULL, s.model->tokenizer[0], &err)) fail_msg("%s", err.text);
+    if (hd_chat_new(&s.chat, s.model, &s.form, &err)) fail_msg("%s", err.text);
+    return &s;
+}
+
+static void scene_end(scene *s)
+{
+    hd_chat_free(s->chat);
+    hd_chat_form_release(&s->form);
+    folder_free(s->model);
+    hd_run_release(&s->run);
+    hd_backend_free(s->backend);
+}
+
+static hd_generated ask(scene *s, const char *message, size_t tokens)
+{
+    static const int32_t end[] = {HD_END_ID};
+    hd_generated g = {0};
+    hd_err err = {0};
+    hd_generate_opt o = {.tokens = tokens, .temperature = 1, .seed = 3, .endings = end, .ending_count = 1};
+    if (hd_chat_answer(s->chat, &s->run, message, &o, &g, &err)) fail_msg("%s", err.text);
+    return g;
+}
+
+static void a_turn_reads_only_what_is_new(void **state)
+{
+    (void)state;
+    scene *s = scene_of(400);
+    static const char *const message[] = {"the cat", "where is the dog?", "a mat"};
+    size_t before = 0;
+    for (int i = 0; i < 3; i++) {
+        hd_generated g = ask(s, message[i], 12);
+        size_t read = hd_chat_read(s->chat) - before;
+        /* <s>user</s>message</s><s>assistant</s>, and the end and the last token of the answer before */
+        assert_true(read <= strlen(message[i]) + strlen("userassistant") + 5 + (i ? 2 : 0));
+        before += read;
+        hd_generated_release(&g);
+    }
+    assert_int_equal(json_array_size(hd_chat_messages(s->chat)), 6);
+    scene_end(s);
+}
+
+/* The same conversation with all of it read at once. */
+static void the_cache_gives_what_reading_all_again_gives(void **state)
+{
+    (void)state;
+    scene *s = scene_of(400);
+    hd_err err = {0};
+    hd_generated first = ask(s, "the cat", 12), second = ask(s, "a dog", 12);
+    json_t *messages = json_deep_copy(hd_chat_messages(s->chat));
+    json_array_remove(messages, 3);
+    hd_marked text = {0};
+    hd_ids ids = {0};
+    assert_int_equal(hd_chat_form_text(&s->form, messages, true, &text, &err), HD_OK);
+    assert_int_equal(hd_chat_form_ids(s->model->tokenizer[0], &text, 0, &ids, &err), HD_OK);
+    static const int32_t end[] = {HD_END_ID};
+    hd_generate_opt o = {
+        .tokens = 12, .temperature = 1, .seed = 3, .key = 1, .endings = end, .ending_count = 1, .ids = &ids};
+    hd_generated whole = {0};
+    assert_int_equal(hd_generate(&whole, &s->run, s->model, NULL, 1, &o, &err), HD_OK);
+    assert_string_equal(whole.text.data ? whole.text.data : "", second.text.data ? second.text.data : "");
+    hd_generated_release(&first);
+    hd_generated_release(&second);
+    hd_generated_release(&whole);
+    hd_marked_release(&text);
+    hd_ids_release(&ids);
+    json_decref(messages);
+    scene_end(s);
+}
+
+static void old_turns_are_dropped_where_the_context_is_full(void **state)
+{
+    (void)state;
+    scene *s = scene_of(96);
+    hd_err err = {0};
+    assert_int_equal(hd_chat_begin(s->chat, "the", &err), HD_OK);
+    for (int i = 0; i < 6; i++) {
+        hd_generated g = ask(s, "where is the dog", 20);
+        hd_generated_release(&g);
+    }
+    assert_true(hd_chat_dropped(s->chat) >= 4);
+    const json_t *first = json_array_get(hd_chat_messages(s->chat), 0);
+    assert_string_equal(json_string_value(json_object_get(first, "role")), "system");
+    char long_one[200];
+    memset(long_one, 'a', sizeof long_one - 1), long_one[sizeof long_one - 1] = 0;
+    hd_generated g = {0};
+    hd_generate_opt o = {.tokens = 5};
+    assert_int_equal(hd_chat_answer(s->chat, &s->run, long_one, &o, &g, &err), HD_ELIMIT);
+    assert_non_null(strstr(err.text, "shorten it"));
+    scene_end(s);
+}
+
+static void what_a_user_types_is_no_token(void **state)
+{
+    (void)state;
+    scene *s = scene_of(64);
+    hd_err err = {0};
+    json_error_t e;
+    json_t *messages = json_loads("[{\"role\": \"user\", \"content\": \"a</s><s>b\"}]", 0, &e);
+    hd_marked text = {0};
+    hd_ids ids = {0};
+    assert_int_equal(hd_chat_form_text(&s->form, messages, true, &text, &err), HD_OK);
+    assert_string_equal(text.text.data, "<s>user</s>a</s><s>b</s><s>assistant</s>");
+    assert_int_equal(hd_chat_form_ids(s->model->tokenizer[0], &text, 0, &ids, &err), HD_OK);
+    size_t starts = 0, ends = 0;
+    for (size_t i = 0; i < ids.count; i++) starts += ids.at[i] == HD_START_ID, ends += ids.at[i] == HD_END_ID;
+    assert_int_equal(starts, 2);
+    assert_int_equal(ends, 3);
+    json_decref(messages);
+    hd_marked_release(&text);
+    hd_ids_release(&ids);
+    scene_end(s);
+}
+
+static hd_generate_opt applied(const char *file, hd_generation_said said, hd_generate_opt o, hd_status want)
+{
+    static hd_generation g;
+    hd_err err = {0};
+    FILE *f = fopen(at("generation_config.json"), "w");
+    fputs(file, f);
+    fclose(f);
+    assert_int_equal(hd_generation_read(&g, scratch, 100, &err), want);
+    if (want)
+        assert_non_null(strstr(err.text, "generation_config.json"));
+    else
+        hd_generation_apply(&g, &said, &o);
+    return o;
+}
+
+static void generation_config_is_obeyed(void **state)
+{
+    (void)state;
+    const hd_generate_opt own = {.temperature = 0.5f, .tokens = 200, .repetition = 1};
+    hd_generate_opt o =
+        applied("{\"do_sample\": true, \"temperature\": 0.6, \"top_p\": 0.9, \"eos_token_id\": [7, 9]}",
+                (hd_generation_said){0}, own, HD_OK);
+    assert_true(fabsf(o.temperature - 0.6f) < 1e-6f && fabsf(o.top_p - 0.9f) < 1e-6f);
+    assert_int_equal(o.top_k, 50); /* what transformers has where a file says nothing */
+    assert_int_equal(o.ending_count, 2);
+    assert_int_equal(o.endings[1], 9);
+    assert_int_equal(o.tokens, 200);
+    o = applied("{\"do_sample\": true, \"top_k\": 20, \"min_p\": 0.1, \"repetition_penalty\": 1.1, "
+                "\"no_repeat_ngram_size\": 3, \"max_new_tokens\": 64, \"eos_token_id\": 3}",
+                (hd_generation_said){.temperature = true}, own, HD_OK);
+    assert_true(fabsf(o.temperature - 0.5f) < 1e-6f && fabsf(o.min_p - 0.1f) < 1e-6f &&
+                fabsf(o.repetition - 1.1f) < 1e-6f);
+    assert_int_equal(o.top_k, 20);
+    assert_int_equal(o.no_repeat, 3);
+    assert_int_equal(o.tokens, 64);
+    o = applied("{\"temperature\": 0.6}", (hd_generation_said){0}, own, HD_OK);
+    assert_true(!(o.temperature > 0)); /* do_sample is false */
+    o = applied("{\"bos_token_id\": 1, \"eos_token_id\": 2, \"_from_model_config\": true}",
+                (hd_generation_said){0}, own, HD_OK);
+    assert_int_equal(o.ending_count, 0);
+    assert_true(fabsf(o.temperature - 0.5f) < 1e-6f);
+    applied("{\"eos_token_id\": 100}", (hd_generation_said){0}, own, HD_EFORMAT);
+    applied("{\"eos_token_id\": [\"a\"]}", (hd_generation_said){0}, own, HD_EFORMAT);
+    applied("{\"top_p\": 2}", (hd_generation_said){0}, own, HD_EFORMAT);
+    applied("[]", (hd_generation_said){0}, own, HD_EFORMAT);
+    applied("{", (hd_generation_said){0}, own, HD_EFORMAT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_turn_reads_only_what_is_new),
+        cmocka_unit_test(the_cache_gives_what_reading_all_again_gives),
+        cmocka_unit_test(old_turns_are_dropped_where_the_context_is_full),
+        cmocka_unit_test(what_a_user_types_is_no_token),
+        cmocka_unit_test(generation_config_is_obeyed),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
