@@ -31,6 +31,12 @@ static void prepare_attention(hd_preparing *p, const hd_mha *m, bool cross)
     hd_prepare(p, m->out.w);
 }
 
+static void prepare_latent(hd_preparing *p, const hd_latent *m)
+{
+    hd_param *const all[] = {m->query_in, m->query, m->keys_in, m->keys, m->out.w};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_prepare(p, all[i]);
+}
+
 static void prepare_feed_forward(hd_preparing *p, const hd_ffn *f)
 {
     hd_prepare(p, f->in.w);
@@ -48,6 +54,7 @@ static void prepare_experts(hd_preparing *p, const hd_experts *e)
 static void prepare_block(hd_preparing *p, const hd_block *block)
 {
     prepare_attention(p, &block->self, false);
+    if (block->latent) prepare_latent(p, block->latent);
     if (block->has_cross) prepare_attention(p, &block->cross, true);
     prepare_feed_forward(p, &block->ffn);
     if (block->experts) prepare_experts(p, block->experts);

@@ -161,11 +161,15 @@ double hd_stack_flops(const hd_stack_opt *o, double items, double length, double
     double d = (double)o->width, f = (double)o->inner * (o->gated ? 1.5 : 1), a = (double)attention_width(o),
            kv = o->kv_heads ? a * o->kv_heads / o->heads : a;
     double sparse = hd_experts_layers(&o->experts, o->layers) / (double)o->layers;
-    double each = 4 * d * (a + kv) + (1 - sparse) * 4 * d * f;
+    double each = 4 * d * (a + kv) + (1 - sparse) * 4 * d * f, score = 4 * a;
+    if (o->latent.rank) {
+        each += hd_latent_flops(&o->latent, o->width, o->heads) - 4 * d * (a + kv);
+        score = hd_latent_score_flops(&o->latent, o->heads);
+    }
     if (sparse > 0) each += sparse * hd_experts_flops(&o->experts, o->width);
     if (!o->cross)
         return o->layers * (items * length) *
-               (each + 4 * a * length + 2 * a * fmin((double)o->relative_span, length));
+               (each + score * length + 2 * a * fmin((double)o->relative_span, length));
     return o->layers * items *
            (length * (each + 4 * d * a) + memory * 4 * d * kv + 4 * a * (length * length + length * memory));
 }

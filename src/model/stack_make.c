@@ -83,6 +83,17 @@ static hd_mha attention_at(hd_params *p, const hd_stack_opt *o, const char *name
     return m;
 }
 
+/* The scale is said, since single rows ask vectors of another width. */
+static hd_latent *latent_at(hd_params *p, const hd_stack_opt *o, const char *name)
+{
+    hd_latent *m = hd_latent_make(p, &o->latent, o->width, o->heads, init_of(o), name);
+    if (!m) return NULL;
+    m->dropout = o->attention_dropout, m->extra.cap = o->score_cap;
+    m->extra.scale =
+        o->query_scale > 0 ? o->query_scale : 1 / sqrtf((float)(o->latent.plain + o->latent.rotated));
+    return m;
+}
+
 bool hd_stack_windowed(const hd_stack_opt *o, int layer)
 {
     return o->window && layer >= o->window_from && !(o->window_every && (layer + 1) % o->window_every == 0);
@@ -90,7 +101,15 @@ bool hd_stack_windowed(const hd_stack_opt *o, int layer)
 
 static size_t head_width_of(const hd_stack_opt *o)
 {
+    if (o->latent.rank) return o->latent.plain + o->latent.rotated;
     return o->head_width ? o->head_width : o->width / (size_t)o->heads;
+}
+
+static hd_rotary rotary_of(const hd_stack_opt *o)
+{
+    hd_rotary r = o->rotary;
+    if (o->latent.rank) r.columns = o->latent.rotated;
+    return r;
 }
 
 static hd_status make_rotations(hd_stack *k, hd_err *err)
@@ -99,9 +118,19 @@ static hd_status make_rotations(hd_stack *k, hd_err *err)
     if (!o->rotary.kind) return HD_OK;
     k->rotation = hd_mem_array(2, sizeof *k->rotation);
     if (!k->rotation) return hd_err_nomem(err, 2 * sizeof *k->rotation);
-    hd_rotary local = o->rotary;
+    const hd_rotary all = rotary_of(o);
+    if (o->latent.rank) { /* of queries, and of the one key of a row */
+        k->rotation[0] = hd_rotary_make(&all, head_width_of(o), o->latent.plain);
+        k->rotation[1] = hd_rotary_make(&all, o->latent.rank + o->latent.rotated, o->latent.rank);
+        for (int l = 0; l < o->layers; l++)
+            if (k->block[l].latent)
+                k->block[l].latent->query_rotation = &k->rotation[0],
+                k->block[l].latent->key_rotation = &k->rotation[1];
+        return HD_OK;
+    }
+    hd_rotary local = all;
     if (o->local_theta > 0) local.theta = o->local_theta, local.scaling = (hd_rotary_scaling){0};
-    k->rotation[0] = hd_rotary_make(&o->rotary, head_width_of(o), 0);
+    k->rotation[0] = hd_rotary_make(&all, head_width_of(o), 0);
     k->rotation[1] = hd_rotary_make(&local, head_width_of(o), 0);
     for (int l = 0; l < o->layers; l++) k->block[l].self.rotation = &k->rotation[hd_stack_windowed(o, l)];
     return HD_OK;
@@ -164,10 +193,14 @@ static void make_block(hd_params *p, const hd_stack_opt *o, hd_block *b, int lay
     if (o->output_norms) b->norm_out[i] = norm_at(p, o, NAMED(n->norm_out[i]))
     b->has_cross = o->cross;
     NORM(0, true);
-    b->self = attention_at(p, o, NAMED(n->self), false);
+    if (o->latent.rank)
+        b->latent = latent_at(p, o, NAMED(n->self));
+    else
+        b->self = attention_at(p, o, NAMED(n->self), false);
     if (o->relative_span) make_distances(p, o, &b->self, NAMED(n->self));
     b->self.extra.block = o->local_block;
     if (hd_stack_windowed(o, layer)) b->self.extra.window = o->window - 1;
+    if (b->latent) b->latent->extra.window = b->self.extra.window;
     NORM(0, false);
     NORM_OUT(0);
     if (o->cross) {
@@ -192,7 +225,12 @@ static const char *misfit(const hd_stack_opt *o)
         bool wrong;
         const char *what;
     } all[] = {
-        {o->latent.rank, "latent attention is not there yet"},
+        {o->latent.rank && !n->experts.router, "only blocks of Llama's names have latent attention"},
+        {o->latent.rank && (o->qk_norm || o->kv_heads || o->head_width || o->relative.buckets ||
+                            o->relative_span || o->local_block || o->local_theta > 0 || !o->unbiased),
+         "latent attention has no biases, norms of heads, shared heads, head size or relative positions"},
+        {o->latent.rank && o->rotary.kind && !o->latent.rotated,
+         "latent attention with rotary positions has columns that are rotated"},
         {o->qk_norm && !n->query_norm, "blocks of these names have no norms of queries and keys"},
         {o->output_norms && !n->norm_out[0], "blocks of these names have no norms on outputs"},
         {o->output_norms && (!o->pre_norm || o->cross || o->plain),
@@ -216,7 +254,7 @@ static const char *misfit(const hd_stack_opt *o)
 hd_status hd_stack_check(const hd_stack_opt *o, hd_err *err)
 {
     const hd_relative *r = &o->relative;
-    if (o->heads < 1 || (!o->head_width && o->width % (size_t)o->heads))
+    if (o->heads < 1 || (!o->head_width && !o->latent.rank && o->width % (size_t)o->heads))
         return hd_err_set(err, HD_EARG, "a width of %zu cannot be split over %d heads", o->width, o->heads);
     if (o->head_width > (size_t)MOST_ATTENTION / (size_t)o->heads)
         return hd_err_set(err, HD_EARG, "%d heads of %zu columns are more than %d", o->heads, o->head_width,
@@ -235,7 +273,9 @@ hd_status hd_stack_check(const hd_stack_opt *o, hd_err *err)
                           "%d and %d",
                           MOST_SPAN, o->relative_span, o->local_block);
     if (misfit(o)) return hd_err_set(err, HD_EARG, "%s", misfit(o));
-    hd_status s = hd_rotary_check(&o->rotary, head_width_of(o), err);
+    const hd_rotary rotary = rotary_of(o);
+    hd_status s = hd_latent_check(&o->latent, err);
+    if (!s) s = hd_rotary_check(&rotary, head_width_of(o), err);
     return s ? s : hd_experts_check(&o->experts, err);
 }
 
@@ -259,7 +299,8 @@ hd_status hd_stack_make(hd_stack *out, hd_params *p, const hd_stack_opt *opt, hd
 
 void hd_stack_release(hd_stack *s)
 {
-    for (int l = 0; s->block && l < s->opt.layers; l++) hd_experts_free(s->block[l].experts);
+    for (int l = 0; s->block && l < s->opt.layers; l++)
+        hd_experts_free(s->block[l].experts), hd_latent_free(s->block[l].latent);
     hd_mem_free(s->block);
     hd_mem_free(s->rotation);
     *s = (hd_stack){0};

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "nn/block/experts.h"
+#include "nn/block/latent.h"
 
 static hd_tensor *value(hd_param *p)
 {
@@ -325,7 +326,8 @@ void hd_block_of(hd_run *r, const hd_block *b, hd_stream *s, hd_rows memory, hd_
 {
     hd_probe_enter(r, "self");
     hd_rows x = hd_stream_in(r, s, &b->norm[0]);
-    x = attention_of(r, &b->self, s, x, x, mask, self);
+    x = b->latent ? hd_latent_of(r, b->latent, x, mask, self)
+                  : attention_of(r, &b->self, s, x, x, mask, self);
     hd_stream_out(r, s, &b->norm[0], output_of(r, &b->norm_out[0], x));
     hd_probe_leave(r);
     if (b->has_cross) {

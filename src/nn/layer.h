@@ -115,6 +115,7 @@ hd_rows hd_stream_end(hd_run *r, hd_stream *s,
 /* Transformer block: self-attention, cross-attention if it has one, feed-forward. */
 typedef struct hd_block {
     hd_mha self, cross;
+    struct hd_latent *latent; /* in place of self (nn/block/latent.h); NULL: none */
     hd_ffn ffn;
     struct hd_experts *experts; /* in its place (nn/block/experts.h); NULL: none */
     hd_norm_layer norm[3];      /* of self, cross, ffn */

@@ -101,6 +101,15 @@ hd_tensor *hd_norm_residual(hd_run *r, hd_tensor *x, hd_tensor *branch, hd_tenso
    x * scale / temperature^(2k/each) in turn. Numbers come in pairs x, y, and the code of y goes first. */
 hd_tensor *hd_sine(hd_run *r, hd_tensor *x, size_t each, float scale, float temperature);
 
+/* latent.c: keys [R, H * (plain + rotated)] and values [R, H * value] of latent attention, of kv [R, H *
+   (plain + value)], whose rows lie one after the other, and c [R, rank + rotated]: every head gets the
+   rotated columns of c. */
+typedef struct hd_latent_shape {
+    size_t heads, rank, plain, rotated, value;
+} hd_latent_shape;
+hd_tensor *hd_latent_keys(hd_run *r, hd_tensor *kv, hd_tensor *c, const hd_latent_shape *shape);
+hd_tensor *hd_latent_values(hd_run *r, hd_tensor *kv, const hd_latent_shape *shape);
+
 /* rotate.c: turns pairs of columns of the first `heads` heads of x by the positions of its rows [R], in
    backend memory, in place: what made x must not need its value to go back, as products do not. */
 hd_tensor *hd_rotate(hd_run *r, hd_tensor *x, const int32_t *pos, const hd_rotation *by, size_t heads);

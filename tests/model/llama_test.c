@@ -56,6 +56,50 @@ static void a_token_at_a_time_is_the_whole_text(void **state)
     }
 }
 
+/* With vectors as wide as rows, that are the rows, and no rotation latent attention is attention: one block
+   with its first weights the identity, whose rows have a root mean square of 1, as its norm gives them. */
+static void latent_attention_of_full_rank_is_attention(void **state)
+{
+    (void)state;
+    enum { WIDTH = 16, HEADS = 4, HEAD = WIDTH / HEADS };
+    const llama_case plain = {.opt = {.stack.unbiased = true, .no_positions = true, .stack.layers = 1}};
+    hd_lm_opt o[2] = {llama_opt(&plain), llama_opt(&plain)};
+    o[0].stack.kv_heads = o[1].stack.kv_heads = 0;
+    o[1].stack.latent = (hd_latent_opt){.rank = WIDTH, .plain = HEAD, .value = HEAD};
+    int32_t ids[LLAMA_TEXT];
+    hd_real *logits[2];
+    llama_text(ids);
+    for (int k = 0; k < 2; k++) {
+        lm_toy t;
+        lm_open(&t, &o[k], 1, false);
+        hd_params *p = t.m->params;
+        llama_fill(p, false);
+        hd_real w[3][WIDTH][WIDTH], both[HEADS][2][HEAD][WIDTH], one[WIDTH][WIDTH] = {0};
+        for (size_t i = 0; i < 3; i++) fill_normal(&w[i][0][0], WIDTH * WIDTH, 0.3, 9 + i);
+        for (size_t i = 0; i < WIDTH; i++) {
+            one[i][i] = 1;
+            for (size_t v = 0; v < 2; v++) memcpy(both[i / HEAD][v][i % HEAD], w[1 + v][i], sizeof w[0][0]);
+        }
+        hd_real ones[WIDTH];
+        for (size_t i = 0; i < WIDTH; i++) ones[i] = 1;
+        hd_params_set(p, hd_params_find(p, "layers.0.input_layernorm.weight"), ones);
+        hd_params_set(p, hd_params_find(p, "layers.0.self_attn.q_proj.weight"), &w[0][0][0]);
+        if (k) {
+            hd_params_set(p, hd_params_find(p, "layers.0.self_attn.kv_a_layernorm.weight"), ones);
+            hd_params_set(p, hd_params_find(p, "layers.0.self_attn.kv_a_proj_with_mqa.weight"), &one[0][0]);
+            hd_params_set(p, hd_params_find(p, "layers.0.self_attn.kv_b_proj.weight"), &both[0][0][0][0]);
+        } else {
+            hd_params_set(p, hd_params_find(p, "layers.0.self_attn.k_proj.weight"), &w[1][0][0]);
+            hd_params_set(p, hd_params_find(p, "layers.0.self_attn.v_proj.weight"), &w[2][0][0]);
+        }
+        logits[k] = llama_logits(&t, ids, LLAMA_TEXT);
+        lm_close(&t);
+    }
+    for (size_t i = 0; i < LLAMA_TEXT * LLAMA_VOCAB; i++) /* the eps of two norms */
+        assert_true(fabs((double)logits[0][i] - (double)logits[1][i]) < 1e-4);
+    free(logits[0]), free(logits[1]);
+}
+
 static void config_keeps_every_option(void **state)
 {
     (void)state;
@@ -98,7 +142,11 @@ static void what_does_not_go_together_is_refused(void **state)
         {{.stack.score_cap = 1, .stack.relative_span = 8}, "relative"},
         {{ROTARY(10000), .stack.relative_span = 8}, "do not go with relative"},
         {{ROTARY(10000), .stack.head_width = 3}, "pairs of columns"},
-        {{.stack.latent.rank = 4}, "latent"},
+        {{.stack.latent.rank = 4, .stack.unbiased = true}, "latent attention of rank 4"},
+        {{.stack.latent = {.rank = 4, .plain = 4, .rotated = 2, .value = 4}},
+         "latent attention has no biases"},
+        {{.stack.latent = {.rank = 4, .plain = 4, .value = 4}, .stack.unbiased = true, ROTARY(10000)},
+         "columns that are rotated"},
     };
     hd_backend *b = backend_of("cpu", 1);
     for (size_t k = 0; k < COUNT_OF(cases); k++) {
@@ -126,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logits_are_those_of_transformers),
         cmocka_unit_test(a_token_at_a_time_is_the_whole_text),
+        cmocka_unit_test(latent_attention_of_full_rank_is_attention),
         cmocka_unit_test(config_keeps_every_option),
         cmocka_unit_test(what_does_not_go_together_is_refused),
     };

@@ -23,6 +23,10 @@ CHECK_UNUSED static const int llama_places[LLAMA_GOLDEN][2] = {{0, 0},  {1, 5}, 
     .stack.unit_gain = true, .stack.output_norms = true, .stack.act = HD_gelu_tanh, .embedding_scale = 4, \
     .stack.unbiased = true
 
+#define LATENT(query)                     \
+    .tied = true, .stack.unbiased = true, \
+    .stack.latent = {.rank = 8, .query_rank = query, .plain = 6, .rotated = 4, .value = 5}
+
 CHECK_UNUSED static const llama_case llama_cases[] = {
     {"llama",
      {ROTARY(10000), .stack.unbiased = true},
@@ -58,6 +62,17 @@ CHECK_UNUSED static const llama_case llama_cases[] = {
       .stack.window_every = 3, .stack.local_theta = 10000, .stack.qk_norm = HD_QK_NORM_HEAD},
      .from_one = true,
      .golden = {0.5298610f, -0.1700557f, 0.2959473f, -0.2078499f, 0.7286816f, -0.4164346f, -0.2527085f}},
+    {"deepseek v2",
+     {.stack.rotary = {.kind = HD_ROTARY_INTERLEAVED, .theta = 10000}, LATENT(0)},
+     .golden = {0.3214504f, -0.6138562f, 0.1139990f, 0.0850382f, 0.3955239f, -0.4112281f, 0.0744982f}},
+    {"deepseek v3",
+     {.stack.rotary =
+          {.kind = HD_ROTARY_INTERLEAVED,
+           .theta = 10000,
+           .scaling = {.kind = HD_ROTARY_YARN, .factor = 4, .original = 16, .mscale = 1, .mscale_all = 1}},
+      LATENT(7),
+      .stack.query_scale = 0.40998203f}, /* 10^-1/2 (0.1 ln 4 + 1)^2 */
+     .golden = {0.3214504f, 0.2385929f, -0.0496305f, 0.1134154f, 0.3315530f, -0.3931276f, 0.1177809f}},
 };
 
 CHECK_UNUSED static hd_lm_opt llama_opt(const llama_case *c)
@@ -66,7 +81,7 @@ CHECK_UNUSED static hd_lm_opt llama_opt(const llama_case *c)
     o.kind = HD_LM_llama, o.vocab = LLAMA_VOCAB, o.context = 64, o.order = 1;
     o.start = LM_START, o.end = LM_END, o.unk = LM_UNK;
     hd_stack_opt *k = &o.stack;
-    k->width = 16, k->inner = 24, k->heads = 4, k->kv_heads = 2, k->eps = 1e-5f;
+    k->width = 16, k->inner = 24, k->heads = 4, k->kv_heads = k->latent.rank ? 0 : 2, k->eps = 1e-5f;
     k->pre_norm = k->rms = k->gated = true;
     if (!k->layers) k->layers = 4;
     if (!k->act) k->act = HD_silu;

@@ -113,7 +113,8 @@ static void every_family_goes_back_as_it_went_forward(void **state)
     (void)state;
     for (size_t k = 0; k < COUNT_OF(llama_cases); k++) {
         hd_lm_opt o = llama_opt(&llama_cases[k]);
-        o.stack.layers = 2, o.stack.width = 8, o.stack.inner = 6, o.stack.head_width = 4;
+        o.stack.layers = 2, o.stack.width = 8, o.stack.inner = 6,
+        o.stack.head_width = o.stack.latent.rank ? 0 : 4;
         o.stack.query_scale = 0, o.stack.dropout = o.stack.attention_dropout = 0.1f;
         if (o.stack.window) o.stack.window = 3;
         o.stack.window_from = 0;

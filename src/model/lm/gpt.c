@@ -26,8 +26,8 @@ static hd_positions position_of(const hd_gpt_opt *o)
 hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, hd_err *err)
 {
     const hd_stack_opt *o = &opt->stack;
-    if (o->heads < 1 || o->layers < 1 || !o->width || (!o->head_width && o->width % (size_t)o->heads) ||
-        !opt->vocab || !opt->positions)
+    if (o->heads < 1 || o->layers < 1 || !o->width ||
+        (!o->head_width && !o->latent.rank && o->width % (size_t)o->heads) || !opt->vocab || !opt->positions)
         return hd_err_set(
             err, HD_EARG,
             "gpt: %d layers, %d heads, width %zu, vocabulary %zu, %zu positions is not a valid model",

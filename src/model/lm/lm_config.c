@@ -40,6 +40,11 @@ static const hd_key late[] = {
 static const hd_key modern[] = {
     {KEY("kv_heads", WHOLE, stack.kv_heads), .most = 1024, .when = HD_KEY_RARE},
     {KEY("head_width", WHOLE, stack.head_width), .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("latent_rank", WHOLE, stack.latent.rank), .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("latent_query_rank", WHOLE, stack.latent.query_rank), .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("latent_plain", WHOLE, stack.latent.plain), .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("latent_rotated", WHOLE, stack.latent.rotated), .most = MOST_SIZE, .when = HD_KEY_RARE},
+    {KEY("latent_value", WHOLE, stack.latent.value), .most = MOST_SIZE, .when = HD_KEY_RARE},
     {KEY("rms", FLAG, stack.rms), .when = HD_KEY_RARE},
     {KEY("unit_gain", FLAG, stack.unit_gain), .when = HD_KEY_RARE},
     {KEY("output_norms", FLAG, stack.output_norms), .when = HD_KEY_RARE},
@@ -115,7 +120,8 @@ void hd_lm_config_read(hd_model_config *c, hd_lm_opt *o)
     hd_keys_read(c, modern, 0, o);
     hd_keys_read(c, experts, 0, o);
     hd_keys_read(c, last, 0, o);
-    if (hd_lm_types[o->kind]->lm.blocks && !o->stack.head_width && o->stack.width % (size_t)o->stack.heads)
+    if (hd_lm_types[o->kind]->lm.blocks && !o->stack.head_width && !o->stack.latent.rank &&
+        o->stack.width % (size_t)o->stack.heads)
         hd_model_config_refuse(c, "a width of %zu cannot be split over %d heads", o->stack.width,
                                o->stack.heads);
 }

@@ -90,13 +90,22 @@ static void describe_experts(const hd_experts_opt *o, hd_details *to)
     hd_details_text(to, "router", hd_router_names[o->router]);
 }
 
-/* What modern blocks have beside, and what a cache keeps of a token: two bytes a number in bf16. */
+/* What modern blocks have beside, and what a cache keeps of a token in all layers. */
 static void describe_blocks(const hd_stack_opt *o, hd_details *to)
 {
     size_t kv = (size_t)(o->kv_heads ? o->kv_heads : o->heads),
            head = o->head_width ? o->head_width : o->width / (size_t)o->heads;
-    hd_details_whole(to, "key and value heads", kv);
-    hd_details_whole(to, "head size", head);
+    uint64_t kept = 2 * kv * head;
+    if (o->latent.rank) {
+        kept = o->latent.rank + o->latent.rotated;
+        hd_details_whole(to, "latent rank", o->latent.rank);
+        hd_details_whole(to, "query rank", o->latent.query_rank);
+        hd_details_whole(to, "key columns of a head", o->latent.plain + o->latent.rotated);
+        hd_details_whole(to, "value columns", o->latent.value);
+    } else {
+        hd_details_whole(to, "key and value heads", kv);
+        hd_details_whole(to, "head size", head);
+    }
     hd_details_whole(to, "feed-forward size", o->inner);
     if (o->rotary.kind)
         hd_details_whole(to, "rope theta", (uint64_t)(o->rotary.theta > 0 ? o->rotary.theta : 10000));
@@ -105,7 +114,7 @@ static void describe_blocks(const hd_stack_opt *o, hd_details *to)
     if (o->window) hd_details_whole(to, "window", (uint64_t)o->window);
     if (o->experts.count) describe_experts(&o->experts, to);
     if (o->qk_norm) hd_details_text(to, "q/k norm", hd_qk_norm_names[o->qk_norm]);
-    hd_details_whole(to, "numbers in the cache", (uint64_t)o->layers * 2 * kv * head);
+    hd_details_whole(to, "numbers in the cache", (uint64_t)o->layers * kept);
 }
 
 static void describe(const void *self, hd_details *to)

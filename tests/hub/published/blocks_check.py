@@ -5,7 +5,7 @@ whose weights are sines of their index, so that the test can make them again.
     python3 tests/hub/published/blocks_check.py
 """
 import torch
-from transformers import (Gemma2Config, Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3TextConfig, LlamaConfig,
+from transformers import (DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config, DeepseekV3ForCausalLM, Gemma2Config, Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3TextConfig, LlamaConfig,
                           LlamaForCausalLM, MistralConfig, MistralForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config,
                           Qwen3ForCausalLM)
 
@@ -39,3 +39,7 @@ go('qwen3',Qwen3ForCausalLM,Qwen3Config(**base,head_dim=6,tie_word_embeddings=Tr
 go('gemma2',Gemma2ForCausalLM,Gemma2Config(**base,head_dim=6,query_pre_attn_scalar=9,sliding_window=5,attn_logit_softcapping=2.0,final_logit_softcapping=3.0,hidden_activation='gelu_pytorch_tanh',tie_word_embeddings=True,rope_parameters=dict(rope_theta=10000.0,rope_type='default')),unit=True)
 g3=dict(base); g3['num_hidden_layers']=6
 go('gemma3',Gemma3ForCausalLM,Gemma3TextConfig(**g3,head_dim=6,query_pre_attn_scalar=9,sliding_window=5,hidden_activation='gelu_pytorch_tanh',tie_word_embeddings=True,layer_types=['sliding_attention','sliding_attention','full_attention']*2, rope_parameters={'full_attention':dict(rope_theta=1000000.0,rope_type='linear',factor=8.0),'sliding_attention':dict(rope_theta=10000.0,rope_type='default')}),unit=True)
+del base['num_key_value_heads']
+mla=dict(num_key_value_heads=4,kv_lora_rank=8,qk_nope_head_dim=6,qk_rope_head_dim=4,v_head_dim=5,first_k_dense_replace=100,tie_word_embeddings=True)
+go('deepseek v2',DeepseekV2ForCausalLM,DeepseekV2Config(**base,**mla,q_lora_rank=None,rope_parameters=dict(rope_theta=10000.0,rope_type='default')))
+go('deepseek v3',DeepseekV3ForCausalLM,DeepseekV3Config(**base,**mla,q_lora_rank=7,rope_parameters=dict(rope_theta=10000.0,rope_type='yarn',factor=4.0,original_max_position_embeddings=16,mscale=1.0,mscale_all_dim=1.0)))

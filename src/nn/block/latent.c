@@ -1,0 +1,187 @@
+/* Latent attention (DeepSeek-V2). Scores of a head are q . (W_k c) = (W_k^T q) . c, so that single rows need
+   no keys but the cached vectors c; what they attend to is a sum of c, and W_v comes after it. */
+#include "nn/block/latent.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+
+#define INNER_EPS 1e-6f /* of both norms inside, whatever the model's is */
+
+enum { MOST = 1 << 16 };
+
+static hd_tensor *value(hd_param *p)
+{
+    return p ? &p->t : NULL;
+}
+
+hd_status hd_latent_check(const hd_latent_opt *o, hd_err *err)
+{
+    if (!o->rank) return HD_OK;
+    if (o->rank > MOST || o->query_rank > MOST || o->plain + o->rotated < 1 || o->plain > MOST ||
+        o->rotated > MOST || o->rotated % 2 || !o->value || o->value > MOST)
+        return hd_err_set(
+            err, HD_EARG,
+            "latent attention of rank %zu, queries of rank %zu, heads of %zu + %zu and %zu columns: "
+            "at most %d each, the second even, the last not 0",
+            o->rank, o->query_rank, o->plain, o->rotated, o->value, MOST);
+    return HD_OK;
+}
+
+static hd_param *matrix(hd_params *p, size_t rows, size_t cols, hd_init init, const char *name,
+                        const char *last)
+{
+    hd_param *w = hd_param_add(p, rows, cols, init, "%s.%s.weight", name, last);
+    hd_param_matrices(w, rows, 0, 0);
+    return w;
+}
+
+static hd_norm_layer norm_of(hd_params *p, size_t width, const char *name, const char *last)
+{
+    char full[200];
+    snprintf(full, sizeof full, "%s.%s", name, last);
+    return hd_norm_make(p, width, INNER_EPS, true, HD_GAIN_ONLY, full);
+}
+
+hd_latent *hd_latent_make(hd_params *p, const hd_latent_opt *o, size_t width, int heads, hd_init init,
+                          const char *name)
+{
+    hd_latent *m = hd_mem_zero(sizeof *m);
+    if (!m) return hd_err_nomem(&p->err, sizeof *m), NULL;
+    size_t h = (size_t)heads, asked = h * (o->plain + o->rotated);
+    m->shape = (hd_latent_shape){h, o->rank, o->plain, o->rotated, o->value};
+    if (o->query_rank) {
+        m->query_in = matrix(p, o->query_rank, width, init, name, "q_a_proj");
+        m->query_norm = norm_of(p, o->query_rank, name, "q_a_layernorm");
+    }
+    m->query = matrix(p, asked, o->query_rank ? o->query_rank : width, init, name,
+                      o->query_rank ? "q_b_proj" : "q_proj");
+    m->keys_in = matrix(p, o->rank + o->rotated, width, init, name, "kv_a_proj_with_mqa");
+    m->norm = norm_of(p, o->rank, name, "kv_a_layernorm");
+    m->keys = matrix(p, h * (o->plain + o->value), o->rank, init, name, "kv_b_proj");
+    m->out.w = matrix(p, width, h * o->value, init, name, "o_proj");
+    return m;
+}
+
+void hd_latent_free(hd_latent *m)
+{
+    hd_mem_free(m);
+}
+
+static hd_tensor *normed(hd_run *r, const hd_norm_layer *n, hd_tensor *x)
+{
+    hd_norm_opt o = {.eps = n->eps, .rms = true, .quiet = true};
+    return x ? hd_norm(r, x, value(n->gain), NULL, &o) : NULL;
+}
+
+static hd_tensor *queries_of(hd_run *r, const hd_latent *m, hd_tensor *x, const int32_t *pos)
+{
+    if (m->query_in) x = normed(r, &m->query_norm, hd_linear(r, x, value(m->query_in), NULL, HD_IDENTITY));
+    hd_tensor *q = hd_linear(r, x, value(m->query), NULL, HD_IDENTITY);
+    return m->query_rotation ? hd_rotate(r, q, pos, m->query_rotation, m->shape.heads) : q;
+}
+
+/* [R, rank + rotated]: what a cache keeps of a row. */
+static hd_tensor *latents_of(hd_run *r, const hd_latent *m, hd_tensor *x, const int32_t *pos)
+{
+    const hd_latent_shape *s = &m->shape;
+    hd_tensor *c = hd_linear(r, x, value(m->keys_in), NULL, HD_IDENTITY);
+    if (!s->rotated) return normed(r, &m->norm, c);
+    if (m->key_rotation) c = hd_rotate(r, c, pos, m->key_rotation, 1);
+    hd_tensor *parts[] = {normed(r, &m->norm, hd_slice_cols(r, c, 0, s->rank)),
+                          hd_slice_cols(r, c, s->rank, s->rotated)};
+    return hd_concat_cols(r, parts, 2);
+}
+
+/* Rows of `keys` that are of head h: of its keys, or of its values. */
+static hd_tensor head_rows(const hd_latent *m, size_t h, bool values)
+{
+    const hd_latent_shape *s = &m->shape;
+    size_t first = h * (s->plain + s->value) + (values ? s->plain : 0);
+    return hd_view_rows(&m->keys->t, first, values ? s->value : s->plain);
+}
+
+/* Queries that ask latent vectors: [R, heads * (rank + rotated)]. No gradient. */
+static hd_tensor *absorbed(hd_run *r, const hd_latent *m, hd_tensor *q)
+{
+    const hd_latent_shape *s = &m->shape;
+    size_t each = s->plain + s->rotated, wide = s->rank + s->rotated;
+    hd_tensor *y = q ? hd_new(r, hd_rows_of(q), s->heads * wide) : NULL;
+    for (size_t h = 0; y && h < s->heads; h++) {
+        hd_tensor to = hd_view_cols(y, h * wide, s->rank), from = hd_view_cols(q, h * each, s->plain),
+                  w = head_rows(m, h, false);
+        HD_CALL(r, gemm, .y = &to, .a = &from, .b = &w);
+        to = hd_view_cols(y, h * wide + s->rank, s->rotated);
+        from = hd_view_cols(q, h * each + s->plain, s->rotated);
+        if (s->rotated) HD_CALL(r, mix, .y = &to, .x = &from, .a = 1);
+    }
+    return y;
+}
+
+/* Sums of latent vectors [R, heads * rank] to values. No gradient. */
+static hd_tensor *values_of(hd_run *r, const hd_latent *m, hd_tensor *sums)
+{
+    const hd_latent_shape *s = &m->shape;
+    hd_tensor *y = sums ? hd_new(r, hd_rows_of(sums), s->heads * s->value) : NULL;
+    for (size_t h = 0; y && h < s->heads; h++) {
+        hd_tensor to = hd_view_cols(y, h * s->value, s->value),
+                  from = hd_view_cols(sums, h * s->rank, s->rank), w = head_rows(m, h, true);
+        HD_CALL(r, gemm, .y = &to, .a = &from, .b = &w, .b_transposed = true);
+    }
+    return y;
+}
+
+static hd_tensor *ended(hd_run *r, const hd_latent *m, hd_tensor *y, const hd_seg *seg)
+{
+    hd_probe_offer(r, "attn_out", y, seg);
+    return hd_probe_offer(r, "mha_out", hd_dense_of(r, &m->out, y, HD_IDENTITY), seg);
+}
+
+/* Single rows over a cache in its own form. */
+static hd_rows ask_latents(hd_run *r, const hd_latent *m, hd_rows q, hd_rows held, hd_attend_opt *o)
+{
+    o->kv_heads = 1;
+    q.t = absorbed(r, m, q.t);
+    hd_rows v = hd_rows_with(held, hd_slice_cols(r, held.t, 0, m->shape.rank));
+    hd_rows y = hd_attend(r, q, held, v, o);
+    return hd_rows_with(y, values_of(r, m, y.t));
+}
+
+static hd_rows ask_heads(hd_run *r, const hd_latent *m, hd_rows q, hd_rows c, hd_attend_opt *o)
+{
+    const hd_latent_shape *s = &m->shape;
+    hd_tensor *latent = hd_slice_cols(r, c.t, 0, s->rank),
+              *kv = hd_linear(r, latent, value(m->keys), NULL, HD_IDENTITY);
+    hd_rows k = hd_rows_with(c, hd_latent_keys(r, kv, c.t, s)),
+            v = hd_rows_with(c, hd_latent_values(r, kv, s));
+    hd_probe_offer(r, "Q", q.t, q.seg);
+    hd_probe_offer(r, "K", k.t, k.seg);
+    hd_probe_offer(r, "V", v.t, v.seg);
+    return hd_attend(r, q, k, v, o);
+}
+
+hd_rows hd_latent_of(hd_run *r, const hd_latent *m, hd_rows x, hd_mask mask, hd_slot *slot)
+{
+    if (!x.t) return (hd_rows){0};
+    const int32_t *pos = slot ? hd_cache_positions(r, slot->cache, x.seg) : x.seg->pos;
+    hd_attend_opt o = m->extra;
+    o.heads = (int)m->shape.heads, o.dropout = m->dropout, o.mask = mask;
+    hd_rows q = {queries_of(r, m, x.t, pos), x.seg}, c = {latents_of(r, m, x.t, pos), x.seg};
+    if (slot) c = hd_slot_grow(r, slot, c);
+    if (!c.t) return (hd_rows){0};
+    bool single = slot && x.seg->longest == 1 && !r->probe && !r->taping;
+    hd_rows y = single ? ask_latents(r, m, q, c, &o) : ask_heads(r, m, q, c, &o);
+    return hd_rows_with(x, ended(r, m, y.t, x.seg));
+}
+
+double hd_latent_flops(const hd_latent_opt *o, size_t width, int heads)
+{
+    double d = (double)width, h = heads, q = h * (double)(o->plain + o->rotated), rq = (double)o->query_rank;
+    return 2 * ((rq > 0 ? d * rq + rq * q : d * q) + d * (double)(o->rank + o->rotated) +
+                h * (double)((o->plain + o->value) * o->rank) + h * (double)o->value * d);
+}
+
+double hd_latent_score_flops(const hd_latent_opt *o, int heads)
+{
+    return 2.0 * heads * (double)(o->plain + o->rotated + o->value);
+}
