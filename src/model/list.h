@@ -12,7 +12,8 @@
     X(lstm, "long short-term memory")                                                  \
     X(gpt, "the Transformer's decoder alone")                                          \
     X(llama, "the same with rotary positions, RMS norms and gates: Llama and its kin") \
-    X(moe, "a llama whose blocks have experts, of which each token uses some")
+    X(moe, "a llama whose blocks have experts, of which each token uses some")         \
+    X(deepseek, "a moe whose heads share one short vector of keys and values: latent attention")
 
 /* X(name, what it is): encoders of pictures */
 #define HD_IMAGE_MODEL_LIST(X)                                                             \

@@ -24,5 +24,17 @@
         "attention scores become X tanh(score / X); 0: as they are", MODERN_BLOCKS)
     REAL("logit-cap", 0, "X", "0", logit_cap, 0, 1e6, "logits become X tanh(logit / X); 0: as they are",
         MODERN_BLOCKS)
+    INT("latent-rank", 0, "N", "32", latent_rank, 1, 65536,
+        "latent attention: columns of the vector that keys and values of all heads come from (kv_lora_rank); the cache keeps "
+        "it and --rope-width numbers of a token in each layer", LATENT)
+    INT("query-rank", 0, "N", "0", query_rank, 0, 65536,
+        "latent attention: columns of a vector that queries come from (q_lora_rank); 0: straight from the hidden state",
+        LATENT)
+    INT("nope-width", 0, "N", "32", nope_width, 1, 65536,
+        "latent attention: columns of a head of queries and keys without rotation (qk_nope_head_dim)", LATENT)
+    INT("rope-width", 0, "N", "16", rope_width, 2, 512,
+        "latent attention: columns of a head with rotation, of which keys have one for all heads (qk_rope_head_dim)", LATENT)
+    INT("value-width", 0, "N", "32", value_width, 1, 65536, "latent attention: columns of a head of values (v_head_dim)",
+        LATENT)
 
 /* clang-format on */

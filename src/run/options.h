@@ -46,8 +46,9 @@ typedef struct hd_train_options {
     X(BLOCKS, "transformer layers")                                                                        \
     X(CELLS_FIRST, "an encoder that begins with rnn, gru or lstm")                                         \
     X(ACTIVATION, "layers that have it: transformer (relu, gelu, gelu_tanh, silu) or rnn (tanh, sigmoid)") \
-    X(MODERN, "--model llama or moe")                                                                      \
-    X(EXPERTS, "--model moe")                                                                              \
+    X(MODERN, "--model llama, moe or deepseek")                                                            \
+    X(EXPERTS, "--model moe or deepseek")                                                                  \
+    X(LATENT, "--model deepseek")                                                                          \
     X(POSITIONS, "--model gpt, or an --encoder or --decoder that begins with transformer")                 \
     X(WINDOWS, "a model that reads windows of a text")                                                     \
     X(NGRAM, "--model ngram")                                                                              \

@@ -8,7 +8,7 @@
     CHOICE("preset", 'p', "NAME", "tiny", preset, hd_preset_names,
         "sizes and training recipe; other options override parts of it. translate: tiny, small, base or big "
         "(Transformers), sutskever, rnnsearch, luong or tutorial (recurrent); lm: gpt2, gpt2-medium, "
-        "gpt2-large, gpt2-xl, llama-nano, llama-124m, moe-nano or moe-124m; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell, "
+        "gpt2-large, gpt2-xl, llama-nano, llama-124m, moe-nano, moe-124m or deepseek-nano; mlm: bert-tiny, bert-mini or bert-base; caption: show-attend-tell, "
         "caption-luong or caption-transformer; detect: detr-small; transcribe: las, las-small, speech-tiny or speech-ctc; write: handwriting or "
         "handwriting-small; classify: vit-tiny, vit-lite (the default for pictures) or vit-b16",
         FOR(TRANSLATE | LM | MLM | CLASSIFY | CAPTION | DETECT | TRANSCRIBE | WRITE | READ),
@@ -92,7 +92,7 @@
         NEEDS(HD_HAS_TEXTS))
 
     CHOICE("model", 0, "NAME", "gpt", model, hd_train_model_names,
-        "lm: ngram, maxent, ffnn, rnn, gru, lstm, gpt, llama, moe or music (a gpt of chorales or MIDI files); tasks with labels: rnn, gru, lstm or transformer; "
+        "lm: ngram, maxent, ffnn, rnn, gru, lstm, gpt, llama, moe, deepseek or music (a gpt of chorales or MIDI files); tasks with labels: rnn, gru, lstm or transformer; "
         "classify pictures: vit or resnet; write: handwriting (LSTM layers) or gpt (points in bins)", MODEL, FOR(LM | LABELS | WRITE), SHAPE)
     INT("image-size", 0, "N", "0", image_size, 0, 4096,
         "side of the square that pictures are scaled to, in pixels; 0: that of the pictures, up to 64, or "

@@ -68,6 +68,8 @@ static const hd_setting llama[] = {
 static const hd_setting llama_nano[] = {
     {"batch-size", "12"}, {"context", "64"}, {"steps", "2000"}, {0}};
 static const hd_setting moe[] = {{"model", "moe"}, {"balance-rate", "0.01"}, {0}};
+static const hd_setting deepseek[] = {
+    {"model", "deepseek"}, {"shared-experts", "1"}, {"dense-layers", "1"}, {"router", "sigmoid"}, {0}};
 static const hd_setting moe_124m[] = {{"model", "moe"}, {"balance-rate", "0.001"}, {0}};
 static const hd_setting llama_124m[] = {
     {"layers", "12"}, {"width", "768"}, {"heads", "12"}, {"ffn-size", "2048"}, {"context", "1024"},

@@ -27,6 +27,7 @@
     X(LLAMA_124M, "llama-124m", LM, LLAMA, llama_124m)                                            \
     X(MOE_NANO, "moe-nano", LM, LLAMA_NANO, moe)                                                  \
     X(MOE_124M, "moe-124m", LM, LLAMA_124M, moe_124m)                                             \
+    X(DEEPSEEK_NANO, "deepseek-nano", LM, MOE_NANO, deepseek)                                     \
     X(SHOW_ATTEND_TELL, "show-attend-tell", CAPTION, NONE, show_attend_tell)                      \
     X(CAPTION_LUONG, "caption-luong", CAPTION, SHOW_ATTEND_TELL, caption_luong)                   \
     X(CAPTION_TRANSFORMER, "caption-transformer", CAPTION, SHOW_ATTEND_TELL, caption_transformer) \
@@ -54,6 +55,7 @@
     X(MUSIC, GPT, music)                                       \
     X(LLAMA, GPT, llama)                                       \
     X(MOE, LLAMA, moe)                                         \
+    X(DEEPSEEK, MOE, deepseek)                                 \
     X(HANDWRITING_GPT, HANDWRITING, handwriting_gpt)           \
     X(LABELS, NONE, labels)                                    \
     X(LABELS_BLOCKS, LABELS, labels_blocks)                    \

@@ -182,4 +182,4 @@ static const char *formula(const void *self, const char *name)
     }
 
 const hd_model_type hd_model_gpt = OF_BLOCKS("gpt"), hd_model_llama = OF_BLOCKS("llama"),
-                    hd_model_moe = OF_BLOCKS("moe");
+                    hd_model_moe = OF_BLOCKS("moe"), hd_model_deepseek = OF_BLOCKS("deepseek");

@@ -36,6 +36,7 @@ static const struct {
     [HD_LM_gpt] = {BLOCKS, HD_PRESET_GPT},
     [HD_LM_llama] = {BLOCKS | HD_HAS_MODERN, HD_PRESET_LLAMA},
     [HD_LM_moe] = {BLOCKS | HD_HAS_MODERN | HD_HAS_EXPERTS, HD_PRESET_MOE},
+    [HD_LM_deepseek] = {BLOCKS | HD_HAS_MODERN | HD_HAS_EXPERTS | HD_HAS_LATENT, HD_PRESET_DEEPSEEK},
 };
 
 bool hd_language_has(hd_lm_kind kind, const hd_option *row)
@@ -99,6 +100,15 @@ static hd_status take_blocks(hd_taking *t, const hd_lm_opt *m, hd_err *err)
     return s;
 }
 
+static hd_status take_latent(hd_taking *t, const hd_latent_opt *l, hd_err *err)
+{
+    hd_status s = hd_taking_number(t, "latent-rank", l->rank, err);
+    if (!s) s = hd_taking_number(t, "query-rank", l->query_rank, err);
+    if (!s) s = hd_taking_number(t, "nope-width", l->plain, err);
+    if (!s) s = hd_taking_number(t, "rope-width", l->rotated, err);
+    return s ? s : hd_taking_number(t, "value-width", l->value, err);
+}
+
 static hd_status take_experts(hd_taking *t, const hd_experts_opt *e, hd_err *err)
 {
     const struct {
@@ -152,6 +162,7 @@ static hd_status take_sizes(hd_taking *t, const hd_lm_opt *m, bool music, hd_err
     if (!s && parts & HD_HAS_BLOCKS) s = hd_taking_say(t, "norm", m->stack.pre_norm ? "pre" : "post", err);
     if (!s && parts & HD_HAS_POSITIONS) s = hd_taking_say(t, "position-kind", positions_of(m), err);
     if (!s && parts & HD_HAS_MODERN) s = take_blocks(t, m, err);
+    if (!s && parts & HD_HAS_LATENT) s = take_latent(t, &m->stack.latent, err);
     if (!s && parts & HD_HAS_EXPERTS) s = take_experts(t, &m->stack.experts, err);
     if (!s && parts & HD_HAS_NETWORK) s = hd_taking_number(t, "untied", !m->tied, err);
     if (!s && parts & HD_HAS_ACTIVATION) s = hd_taking_activation(t, m->stack.act, err);
@@ -273,6 +284,13 @@ static void set_blocks(hd_lm_opt *m, const hd_train_options *o)
     k->score_cap = (float)o->score_cap, m->logit_cap = (float)o->logit_cap;
     if (o->position_kind == HD_TRAIN_POSITIONS_ROTARY)
         k->rotary = (hd_rotary){.kind = HD_ROTARY_HALVES, .theta = o->rope_theta};
+    if (!(parts_of(o) & HD_HAS_LATENT)) return;
+    if (k->rotary.kind) k->rotary.kind = HD_ROTARY_INTERLEAVED;
+    k->latent = (hd_latent_opt){.rank = (size_t)o->latent_rank,
+                                .query_rank = (size_t)o->query_rank,
+                                .plain = (size_t)o->nope_width,
+                                .rotated = (size_t)o->rope_width,
+                                .value = (size_t)o->value_width};
 }
 
 static hd_experts_opt experts_of(const hd_train_options *o)
@@ -335,7 +353,7 @@ static hd_status check_blocks(const hd_train_options *o, hd_err *err)
 {
     hd_lm_opt m = hd_language_model(o);
     m.stack.names = &hd_stack_llama, m.stack.causal = true;
-    if (!o->head_width && o->width % o->heads)
+    if (!o->head_width && !m.stack.latent.rank && o->width % o->heads)
         return hd_err_set(err, HD_EARG, "--width %d cannot be split over --heads %d", o->width, o->heads);
     if (m.stack.experts.bias_rate > 0 && !m.stack.experts.bias)
         return hd_err_set(err, HD_EARG,

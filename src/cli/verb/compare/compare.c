@@ -60,7 +60,8 @@ static const hd_option options[] = {
     {"task", 0, "TASK", "lm", "task of the models: lm", TRAINING,
      HD_CHOICE_INTO(struct compare, task, tasks)},
     {"models", 0, "LIST", NULL,
-     "ngram, maxent, ffnn, rnn, gru, lstm, gpt, llama or moe, separated by commas; settings of a single one "
+     "ngram, maxent, ffnn, rnn, gru, lstm, gpt, llama, moe or deepseek, separated by commas; settings of a "
+     "single one "
      "follow in "
      "parentheses: 'ngram(order=3 smoothing=add-k),gpt'",
      TRAINING, HD_TEXT_INTO(struct compare, models)},
