@@ -237,7 +237,7 @@ static hd_status save(hd_session *s, const char *folder, hd_err *err)
 {
     const speaking *l = s->state;
     hd_status st = hd_task_save(s, folder, err);
-    return st || !l->base.train.learned ? st : hd_dialogues_save(folder, err);
+    return st || !l->base.train.learned ? st : hd_dialogues_save(l->base.folder.tokenizer[0], folder, err);
 }
 
 static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)

@@ -3,7 +3,6 @@
 #include "task/language/chat/dialogues.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file/file.h"
 #include "base/mem.h"
@@ -232,15 +231,11 @@ hd_status hd_dialogues_read(hd_stream_text *train, hd_stream_text *valid, hd_tok
     const char *folder = hd_session_folder(s);
     hd_files files[2] = {0};
     hd_chat_form form = {0};
-    char path[HD_PATH] = "";
     hd_status st = hd_data_files(&files[0], &o->train, err);
     if (!st) st = hd_data_files(&files[1], &o->valid, err);
     if (!st && !*tokenizer) st = learn(tokenizer, s, &files[0], err);
-    bool made_here = !st && (!folder || hd_tokenizer_learns(hd_tokenizer_kind_of(*tokenizer)));
-    if (!st && folder) st = hd_path(path, folder, HD_CHAT_TEMPLATE, err);
-    if (!st)
-        st = hd_chat_form_open(&form, made_here && (!*path || access(path, F_OK)) ? NULL : folder, NULL,
-                               *tokenizer, err);
+    bool made_here = !st && hd_tokenizer_learns(hd_tokenizer_kind_of(*tokenizer));
+    if (!st) st = hd_chat_form_open(&form, made_here ? NULL : folder, NULL, *tokenizer, err);
     if (!st) st = encode(train, valid, &form, *tokenizer, files, o->valid_fraction, err);
     s->train = train->hash, s->valid = valid->hash, s->validates = valid->count > 0;
     hd_chat_form_release(&form);
@@ -249,10 +244,10 @@ hd_status hd_dialogues_read(hd_stream_text *train, hd_stream_text *valid, hd_tok
     return st;
 }
 
-hd_status hd_dialogues_save(const char *folder, hd_err *err)
+hd_status hd_dialogues_save(const hd_tokenizer *t, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
+    if (!hd_tokenizer_learns(hd_tokenizer_kind_of(t))) return HD_OK;
     hd_status s = hd_path(path, folder, HD_CHAT_TEMPLATE, err);
-    if (s || !access(path, F_OK)) return s;
-    return hd_save_bytes(path, hd_chat_plain, strlen(hd_chat_plain), err);
+    return s ? s : hd_save_bytes(path, hd_chat_plain, strlen(hd_chat_plain), err);
 }

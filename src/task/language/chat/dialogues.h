@@ -13,8 +13,9 @@ bool hd_is_dialogues(const char *path);
 /* Reads the files of a run, learns the tokenizer unless there is one, and tells the session of them. */
 hd_status hd_dialogues_read(hd_stream_text *train, hd_stream_text *valid, hd_tokenizer **tokenizer,
                             hd_session *s, hd_err *err);
-/* Writes the template of a model that was made here into its folder, unless it has one. */
-hd_status hd_dialogues_save(const char *folder, hd_err *err);
+/* Writes the template of a model that was made here into its folder; others keep theirs with the tokenizer.
+ */
+hd_status hd_dialogues_save(const hd_tokenizer *t, const char *folder, hd_err *err);
 
 /* Windows of dialogues, as they are drawn for updates: a dialogue is one, or several where it is longer than
    the model sees; those without an answer are left out. */
