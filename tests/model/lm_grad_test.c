@@ -68,7 +68,7 @@ static void check_model(const char *name, const hd_lm_opt *o)
     lm_text(text, LM_TEXT, 3);
     lm_open(&t, o, 1, true);
     hd_params *p = t.m->params;
-    if (o->kind == HD_LM_llama) widen(p);
+    if (o->kind >= HD_LM_llama) widen(p);
     loss_at(&t, text, true);
     for (size_t i = 0; i < p->trainable; i++) largest = fmax(largest, fabs((double)p->grad[i]));
     for (size_t i = 0; i < p->count; i++) {
@@ -100,7 +100,7 @@ static void every_model_goes_back_as_it_went_forward(void **state)
             hd_lm_opt o = lm_opt(kind);
             o.stack.width = 6, o.tied = tied, o.stack.dropout = 0.1f, o.stack.pre_norm = !tied;
             if (kind == HD_LM_rnn && tied) o.stack.act = HD_sigmoid;
-            if (kind == HD_LM_llama) o.stack.head_width = 4;
+            if (kind >= HD_LM_llama) o.stack.head_width = 4;
             if (kind == HD_LM_ffnn) o.order = tied ? 2 : 4, o.stack.inner = tied ? 0 : 10;
             snprintf(name, sizeof name, "%s%s", hd_lm_names[kind], tied ? ", tied" : "");
             check_model(name, &o);

@@ -17,7 +17,7 @@ CHECK_UNUSED static void lm_text(int32_t *ids, size_t n, uint64_t seed)
 
 CHECK_UNUSED static hd_lm_opt lm_opt(hd_lm_kind kind)
 {
-    const bool llama = kind == HD_LM_llama;
+    const bool llama = kind >= HD_LM_llama; /* and its kin */
     return (hd_lm_opt){.stack.pre_norm = true,
                        .stack.rms = llama,
                        .stack.gated = llama,
