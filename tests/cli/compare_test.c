@@ -106,7 +106,8 @@ static double number_at(const json_t *all, size_t i, const char *key)
 static void every_kind_is_trained_and_stands_in_its_row(void **state)
 {
     (void)state;
-    json_t *all = ladder_of("--models ngram,maxent,ffnn,rnn,gru,lstm,gpt,llama,moe --plot ladder.svg");
+    json_t *all =
+        ladder_of("--models ngram,maxent,ffnn,rnn,gru,lstm,gpt,llama,moe,deepseek --plot ladder.svg");
     for (size_t i = 0; i < HD_LM_KINDS; i++) {
         assert_string_equal(text_at(all, i, "model"), hd_lm_names[i]);
         assert_string_equal(text_at(all, i, "kind"), hd_lm_names[i]);

@@ -18,8 +18,10 @@ CHECK_UNUSED static void lm_text(int32_t *ids, size_t n, uint64_t seed)
 CHECK_UNUSED static hd_lm_opt lm_opt(hd_lm_kind kind)
 {
     const bool llama = kind >= HD_LM_llama; /* and its kin */
+    const hd_experts_opt experts = {.count = 4, .used = 2, .shared = 1, .inner = 8, .normalized = true};
     return (hd_lm_opt){.stack.pre_norm = true,
                        .stack.rms = llama,
+                       .stack.experts = kind == HD_LM_moe ? experts : (hd_experts_opt){0},
                        .stack.gated = llama,
                        .stack.unbiased = llama,
                        .stack.kv_heads = llama,
