@@ -109,6 +109,15 @@ DEVICE float band_number(const uint16_t *cell)
     return __half2float(__ushort_as_half(*cell));
 }
 
+/* s = the products of each pair. */
+DEVICE void band_get(float s[8][4], const band_view &v)
+{
+#pragma unroll
+    for (int n = 0; n < 8; n++)
+#pragma unroll
+        for (int x = 0; x < 4; x++) s[n][x] = band_number(band_cell(v, x / 2, n * 8 + x % 2));
+}
+
 /* s += the products of each pair. */
 DEVICE void band_add(float s[8][4], const band_view &v)
 {

@@ -8,7 +8,7 @@
        slabs_at       makes one of ROWS rows, from row `first` on; TURNED: for group_add, first 0, 64 rows
        copies_shown   what was copied can be read by products; before the barrier
        group_scores   s [64, 64] = 64 rows of a times 64 rows of b, turned, over all columns; a lies in
-                      shared memory or is held in registers (group_hold)
+                      shared memory or is held in registers (group_hold); `more`: added to s
        group_add      sum [64, D] += a [64, 64] times the 64 rows of b
        group_wait     all but the last LEFT products that began are done; x is what one of them wrote
 

@@ -18,12 +18,14 @@ template <int D, bool TURNED> DEVICE group_matrix slabs_at(const bf16 *tile, int
 template <int LEFT, int N> DEVICE void group_wait(float (&)[N][4]) {}
 
 template <int D>
-DEVICE void group_scores(float s[8][4], group_matrix a, int a_rows, group_matrix b, int b_rows)
+DEVICE void group_scores(float s[8][4], group_matrix a, int a_rows, group_matrix b, int b_rows,
+                         bool more = false)
 {
     constexpr int S = slab<D>;
     int own = threadIdx.x % GROUP / 32 * 16; /* the warp's first row */
+    if (!more)
 #pragma unroll
-    for (int i = 0; i < 8; i++) s[i][0] = s[i][1] = s[i][2] = s[i][3] = 0;
+        for (int i = 0; i < 8; i++) s[i][0] = s[i][1] = s[i][2] = s[i][3] = 0;
 #pragma unroll
     for (int k = 0; k < D; k += 16) {
         uint32_t fa[4], fb[4];
@@ -38,11 +40,13 @@ DEVICE void group_scores(float s[8][4], group_matrix a, int a_rows, group_matrix
 }
 
 template <int D>
-DEVICE void group_scores(float s[8][4], const uint32_t a[D / 16][4], group_matrix b, int b_rows)
+DEVICE void group_scores(float s[8][4], const uint32_t a[D / 16][4], group_matrix b, int b_rows,
+                         bool more = false)
 {
     constexpr int S = slab<D>;
+    if (!more)
 #pragma unroll
-    for (int i = 0; i < 8; i++) s[i][0] = s[i][1] = s[i][2] = s[i][3] = 0;
+        for (int i = 0; i < 8; i++) s[i][0] = s[i][1] = s[i][2] = s[i][3] = 0;
 #pragma unroll
     for (int k = 0; k < D; k += 16)
 #pragma unroll

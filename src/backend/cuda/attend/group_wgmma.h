@@ -112,24 +112,27 @@ template <int D> DEVICE void multiply_turned(float sum[D / 8][4], const uint32_t
 
 /* s [64, 64] = 64 rows of a times 64 rows of b, turned, over all columns; a and b by slabs_at of matrices of
    so many rows. One product: begins and ends. */
-template <int D> DEVICE void group_scores(float s[8][4], uint32_t a, int a_rows, uint32_t b, int b_rows)
+template <int D>
+DEVICE void group_scores(float s[8][4], uint32_t a, int a_rows, uint32_t b, int b_rows, bool more = false)
 {
     constexpr int S = slab<D>;
     group_begin();
 #pragma unroll
     for (int k = 0; k < D; k += 16)
         multiply_shared<D>(s, a + (k / S * a_rows * S + k % S) / 8, b + (k / S * b_rows * S + k % S) / 8,
-                           k > 0);
+                           k > 0 || more);
     group_end();
 }
 
-template <int D> DEVICE void group_scores(float s[8][4], const uint32_t a[D / 16][4], uint32_t b, int b_rows)
+template <int D>
+DEVICE void group_scores(float s[8][4], const uint32_t a[D / 16][4], uint32_t b, int b_rows,
+                         bool more = false)
 {
     constexpr int S = slab<D>;
     group_begin();
 #pragma unroll
     for (int k = 0; k < D; k += 16)
-        multiply_held<D>(s, a[k / 16], b + (k / S * b_rows * S + k % S) / 8, k > 0);
+        multiply_held<D>(s, a[k / 16], b + (k / S * b_rows * S + k % S) / 8, k > 0 || more);
     group_end();
 }
 

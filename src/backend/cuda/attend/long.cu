@@ -99,13 +99,21 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 2 : 1)
     if (DROPS) draw_keys(t.draw, p.qrow + row, p.tq - row, &r.key[0], &r.key[1]);
     group_matrix left = slabs_at<D, false>(q, mine, QUERIES);
     float out[D / 8][4] = {};
+    constexpr bool HOLDS = FAR && D <= 64 && !DROPS; /* else registers would be too few */
+    uint32_t held[HOLDS ? D / 16 : 1][4];
+    auto score = [&](float to[8][4], const bf16 *right, bool more) {
+        if constexpr (HOLDS)
+            group_scores<D>(to, held, slabs_at<D, false>(right, 0, KEYS), KEYS, more);
+        else
+            group_scores<D>(to, left, QUERIES, slabs_at<D, false>(right, 0, KEYS), KEYS, more);
+    };
     if (distances) { /* the left side of the first tile */
         float m[8][4];
         copy_wait<AHEAD>();
         copies_shown();
         __syncthreads();
-        group_scores<D>(m, left, QUERIES, slabs_at<D, false>(vectors + (1 - group) * KEYS * D, 0, KEYS),
-                        KEYS);
+        if constexpr (HOLDS) group_hold<D>(held, q + mine * D);
+        score(m, vectors + (1 - group) * KEYS * D, false);
         group_wait<0>(m);
         band_put(band, 1 - group, m);
     }
@@ -122,14 +130,15 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 2 : 1)
         uint32_t w[TILES][4];
         int b = tile_at_hand + 2 - group; /* the right block */
         if (distances) { /* one product after the other: registers for both would be too many */
-            group_scores<D>(s, left, QUERIES, slabs_at<D, false>(vectors + b % 3 * KEYS * D, 0, KEYS), KEYS);
+            score(s, vectors + b % 3 * KEYS * D, false);
             group_wait<0>(s);
             band_put(band, b & 1, s);
             __syncwarp();
-        }
-        group_scores<D>(s, left, QUERIES, slabs_at<D, false>(k, 0, KEYS), KEYS);
+            band_get(s, band_at(band, b & 1)); /* scores are added to it */
+            score(s, k, true);
+        } else
+            group_scores<D>(s, left, QUERIES, slabs_at<D, false>(k, 0, KEYS), KEYS);
         group_wait<0>(s);
-        if (distances) band_add(s, band_at(band, b & 1));
         if (FAR && from < block_begin(t, first + GROUP_ROWS - 1 + p.shift)) hide_before(t, p, s, a, from);
         if (from + KEYS > p.tk || (t.causal && from + KEYS - 1 > row + p.shift)) group_hide(t, p, s, a, from);
         soften<D, DROPS>(t, p, s, w, out, r, from);
