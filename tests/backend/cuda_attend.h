@@ -193,6 +193,8 @@ static const attending attendings[] = {
      .mask = HD_CAUSAL, .span = 700, .large = true},
     {.name = "4200, distances, some tiles at a time", .heads = 1, .d = 32, .items = 1, .q_least = 4200, .q_most = 4200,
      .mask = HD_CAUSAL, .span = 4200, .large = true},
+    {.name = "4200, distances, d 64, some tiles at a time", .heads = 1, .d = 64, .items = 1, .q_least = 4200,
+     .q_most = 4200, .mask = HD_CAUSAL, .span = 1000, .drop = 0.1f, .large = true},
     {.name = "600 to 1100, distances, blocks of 256", .heads = 2, .d = 32, .items = 3, .q_least = 600,
      .q_most = 1100, .mask = HD_CAUSAL, .span = 512, .block = 256, .large = true},
     {.name = "600 to 1100, cross", .heads = 2, .d = 32, .items = 3, .q_least = 3, .q_most = 40,

@@ -1,10 +1,10 @@
 /* Products of 64 queries with the vectors of distances (attend.h), for long items. Query i and key j of a
    tile meet vector 63 + j - i of the tile: 127 vectors, which lie in two blocks of 64 rows of the table, the
    left and the right one; a tile on the main diagonal needs the left one alone. A band has the products with
-   both, 64 queries by 128 numbers of 16 bits in shared memory, read along its diagonals; gradients of scores
-   take the places of the products they come from, and so become those of the products. The blocks change
-   sides from tile to tile: the right one of a tile is the left one of the next. Easy to get wrong: where a
-   walk begins some products have no pair of query and key and must count for nothing. */
+   both, 64 queries by 128 numbers of 16 bits in shared memory, read along its diagonals; gradients of scores,
+   put into the places of the products they come from, are those of the products. The blocks change sides from
+   tile to tile: the right one of a tile is the left one of the next. Easy to get wrong: where a walk begins
+   some products have no pair of query and key and must count for nothing. */
 #ifndef HD_BACKEND_CUDA_ATTEND_BAND_H
 #define HD_BACKEND_CUDA_ATTEND_BAND_H
 
@@ -118,25 +118,6 @@ DEVICE void band_get(float s[8][4], const band_view &v)
         for (int x = 0; x < 4; x++) s[n][x] = band_number(band_cell(v, x / 2, n * 8 + x % 2));
 }
 
-/* s += the products of each pair. */
-DEVICE void band_add(float s[8][4], const band_view &v)
-{
-#pragma unroll
-    for (int n = 0; n < 8; n++)
-#pragma unroll
-        for (int x = 0; x < 4; x++) s[n][x] += band_number(band_cell(v, x / 2, n * 8 + x % 2));
-}
-
-/* Gradients of the scores, in bf16, in their places. */
-DEVICE void band_slopes(const float ds[8][4], const band_view &v)
-{
-#pragma unroll
-    for (int n = 0; n < 8; n++)
-#pragma unroll
-        for (int x = 0; x < 4; x++)
-            *band_cell(v, x / 2, n * 8 + x % 2) = __bfloat16_as_ushort(__float2bfloat16(ds[n][x]));
-}
-
 /* One side as the left side of a product: [64 queries, 64 vectors]. */
 DEVICE void band_left(uint32_t a[4][4], const uint16_t *band, int side)
 {
@@ -144,28 +125,6 @@ DEVICE void band_left(uint32_t a[4][4], const uint16_t *band, int side)
     const uint16_t *from = band + (own + row + (which & 1) * 8) * BAND_STRIDE + (which >> 1) * 8;
 #pragma unroll
     for (int k = 0; k < 4; k++) load_matrices(a[k], from + band_column(side, k));
-}
-
-/* The warp's rows of one side, to [64 queries, 64 vectors] behind each other. */
-DEVICE void band_save(bf16 *to, const uint16_t *band, int side)
-{
-    int lane = threadIdx.x % 32, row = threadIdx.x % GROUP / 32 * 16 + lane / 8, piece = lane % 8;
-    const uint16_t *from = band + row * BAND_STRIDE + band_column(side, piece / 2) + piece % 2 * 8;
-    to += row * GROUP_ROWS + piece * 8;
-#pragma unroll
-    for (int r = 0; r < 16; r += 4)
-        *(uint4 *)(to + r * GROUP_ROWS) = *(const uint4 *)(from + r * BAND_STRIDE);
-}
-
-/* Products of a left block that belong to keys before the tile. */
-DEVICE void band_clear(float m[8][4])
-{
-#pragma unroll
-    for (int n = 0; n < 8; n++)
-#pragma unroll
-        for (int x = 0; x < 4; x++)
-            if (n * 8 + (int)threadIdx.x % 4 * 2 + x % 2 + band_row() + x / 2 * 8 < GROUP_ROWS - 1)
-                m[n][x] = 0;
 }
 
 /* Scores [64 queries, 64 keys] of keys before a query's local blocks; a: the lane's first query. */

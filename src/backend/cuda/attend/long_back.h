@@ -1,5 +1,6 @@
-/* What the backward kernels of long items share: what is saved of a query, and a tile's weights and gradients
-   of scores from it. */
+/* What the backward kernels of long items share: what is saved of a query, the weights and slopes (gradients
+   of scores) of a tile of keys and queries, and, with vectors of distances, the slices whose slopes are kept
+   in scratch. */
 #ifndef HD_BACKEND_CUDA_ATTEND_LONG_BACK_H
 #define HD_BACKEND_CUDA_ATTEND_LONG_BACK_H
 
@@ -13,96 +14,103 @@ typedef struct saved { /* scratch */
     uint64_t *key;     /* [Rq]: of the dropout draws */
 } saved;
 
-/* What the keys' kernel copies of a tile of queries beside the rows. */
-typedef struct beside {
-    union {
-        float2 pair[ROWS];
-        float4 two[ROWS / 2];
-    };
-    uint64_t key[ROWS];
-} beside;
+/* The tile of queries that a group of keys meets. */
+typedef struct meeting {
+    int a, j;            /* the first query; the lane's first key */
+    const float4 *two;   /* pairs of the queries */
+    const uint64_t *key; /* of their draws */
+} meeting;
 
-/* q and dy of 64 queries behind each other, and what goes beside them. */
-template <int D>
-DEVICE void copy_queries(const attend_of &t, const attend_grads &g, const saved &kept, const place &p,
-                         int head, int a, bf16 *q, beside *b)
+/* Scores [64 keys, 64 queries] of pairs that do not see each other. */
+template <bool LOCAL>
+DEVICE void hide_queries(const attend_of &t, const place &p, float s[8][4], const meeting &m)
 {
-    int me = threadIdx.x, real = p.tq - a;
-    size_t row = p.qrow + a, column = (size_t)head * D;
-    slabs_copy<D, ROWS, THREADS>(q, t.q, row, column, real);
-    slabs_copy<D, ROWS, THREADS>(q + ROWS * D, g.dy, row, column, real);
-    if (me >= ROWS) return;
-    bool is = me < real;
-    size_t mine = row + (is ? me : 0);
-    copy_few<8>(&b->pair[me], kept.pair + mine * t.heads + head, is);
-    if (t.drops) copy_few<8>(&b->key[me], kept.key + mine, is);
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        int j = m.j + half * 8, first = t.causal ? max(j - p.shift, 0) : 0, end = j < p.tk ? p.tq : 0;
+        if (LOCAL && t.block > 0) end = min(end, (j / t.block + 2) * t.block - p.shift);
+        unsigned count = (unsigned)max(end - first, 0), from = m.a + threadIdx.x % 4 * 2 - first;
+#pragma unroll
+        for (int n = 0; n < 8; n++)
+#pragma unroll
+            for (int i = 0; i < 2; i++)
+                if (from + n * 8 + i >= count) s[n][half * 2 + i] = -INFINITY;
+    }
 }
 
-/* The two rows of queries that a lane holds. */
-typedef struct two_rows {
-    float2 pair[2];
-    uint64_t key[2];
-} two_rows;
-
 /* s: in scores, out weights. */
-DEVICE void query_weights(const attend_of &t, float s[8][4], const two_rows &r)
+DEVICE void key_weights(const attend_of &t, float s[8][4], const meeting &m)
 {
     float c = t.scale * LOG2_E;
 #pragma unroll
-    for (int n = 0; n < 8; n++)
+    for (int n = 0; n < 8; n++) {
+        float4 b = m.two[n * 4 + threadIdx.x % 4];
 #pragma unroll
-        for (int x = 0; x < 4; x++) s[n][x] = power_of_two(fmaf(s[n][x], c, -r.pair[x / 2].x));
+        for (int x = 0; x < 4; x++) s[n][x] = power_of_two(fmaf(s[n][x], c, -(x % 2 ? b.z : b.x)));
+    }
 }
 
-/* ds: in dy v^T, out gradients of the scores. */
+/* ds: in dy v^T, out slopes. s: weights, out those after dropout. */
 template <bool DROPS>
-DEVICE void query_slopes(const attend_of &t, const place &p, const float s[8][4], float ds[8][4], int from,
-                         const two_rows &r)
+DEVICE void key_slopes(const attend_of &t, const place &p, float s[8][4], float ds[8][4], const meeting &m)
 {
 #pragma unroll
-    for (int half = 0; half < 2; half++)
+    for (int n = 0; n < 8; n++) {
+        float4 b = m.two[n * 4 + threadIdx.x % 4];
 #pragma unroll
-        for (int n = 0; n < 8; n++) {
-            int j = from + n * 8 + threadIdx.x % 4 * 2;
-            uint32_t kept = DROPS ? kept_pair(t.draw, r.key[half], draw_column(p.head, j)) : 3;
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                float d = ds[n][half * 2 + i];
-                if (DROPS) d = kept >> i & 1 ? d * t.draw.scale : 0;
-                ds[n][half * 2 + i] = s[n][half * 2 + i] * (d - r.pair[half].y);
-            }
+        for (int x = 0; x < 4; x++) {
+            int of = n * 8 + threadIdx.x % 4 * 2 + x % 2;
+            float mask = DROPS ? draw_mask(t.draw, m.key[of], draw_column(p.head, m.j + x / 2 * 8)) : 1;
+            ds[n][x] = s[n][x] * fmaf(ds[n][x], mask, -(x % 2 ? b.w : b.y));
+            s[n][x] *= mask;
         }
+    }
 }
 
-/* What the queries' kernel does in one launch: tiles of queries of some heads and items. `bands` gets the
-   gradients of the products with the vectors of distances, [64 queries, 64 vectors] for every tile of keys
-   that a tile of queries meets, the nearest distances first; NULL: nobody wants them. */
+/* Without vectors of distances: dq (long_queries.cu). */
+void hd_attend_long_queries(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept);
+
+/* -- with vectors of distances. Every item has as many keys as queries, every head its own. -- */
+
+/* Tiles of queries of some heads and items, whose slopes scratch has room for: [64 keys, 64 queries] for
+   every tile of keys that a tile of queries meets, the nearest first. All tiles of an item, or some tiles of
+   one item and head: then sums of its keys go on from slice to slice. */
 typedef struct slice {
-    int item, items, head, heads, tile, tiles, width; /* width: blocks of vectors that a query may meet */
-    bf16 *bands;
+    int item, items, head, heads, tile, tiles, width; /* width: tiles of keys that a tile may meet */
+    bf16 *slopes;
+    float4 *carry; /* dk and dv of tiles of keys, as long_slopes.cu has them; NULL: slices have all tiles */
+    float *sums;   /* of the vectors (long_distance.cu) */
 } slice;
 
-/* The blocks of tiles before this one. */
+/* Host: `next` makes the slice after `s`, the first one after zeros; false: there is none. room: scratch of
+   so many bytes, in proportion to the queries however long the items are. */
+size_t hd_attend_slice_bytes(const attend_of *t);
+bool hd_attend_slice_next(const attend_of *t, void *room, slice *s);
+
+/* Host: dk and dv of a slice, which leave its slopes; then dq from them (both long_slopes.cu), and what they
+   add to the gradients of the vectors (long_distance.cu). */
+void hd_attend_slope_keys(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept, const slice *s);
+void hd_attend_slope_queries(hd_cuda *c, const attend_of *t, const attend_grads *g, const slice *s);
+void hd_attend_slope_sums(hd_cuda *c, const attend_of *t, const attend_grads *g, const slice *s);
+
+/* The tiles of slopes that tiles of queries before this one have. */
 static HD_BOTH inline size_t slice_begin(int tile, int width)
 {
     size_t rising = tile < width ? tile : width, flat = tile - rising;
     return rising * (rising + 1) / 2 + flat * width;
 }
-DEVICE bf16 *slice_bands(const slice &s, int item, int head, int tile)
+DEVICE bf16 *slice_slopes(const slice &s, int item, int head, int tile)
 {
     size_t first = slice_begin(s.tile, s.width), all = slice_begin(s.tile + s.tiles, s.width) - first;
     size_t unit = (size_t)(item - s.item) * s.heads + (head - s.head);
-    return s.bands + (unit * all + slice_begin(tile, s.width) - first) * ROWS * ROWS;
+    return s.slopes + (unit * all + slice_begin(tile, s.width) - first) * ROWS * ROWS;
 }
 
-/* dq, and with scratch for bands (hd_attend_bands_bytes) the gradients of the vectors of distances. */
-void hd_attend_long_queries(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept, void *bands);
-
-/* Gradients of the vectors of distances from the bands of slices (long_distance.cu). Every item has as many
-   keys as queries, every head its own. room: scratch of so many bytes. `next` makes the slice after `s`, the
-   first one after zeros; false: there is none. */
-size_t hd_attend_bands_bytes(const attend_of *t);
-bool hd_attend_bands_next(const attend_of *t, void *room, slice *s);
-void hd_attend_bands_sum(hd_cuda *c, const attend_of *t, const attend_grads *g, void *room, const slice *s);
+/* A tile of slopes as words of the left side of a product, [4 sixteens of queries][4 sixteens of keys][32
+   lanes][4]; word m has key lane / 4 + m % 2 * 8 and queries lane % 4 * 2 + m / 2 * 8 and the next. */
+DEVICE uint4 *slopes_at(bf16 *tile, int queries, int keys)
+{
+    return (uint4 *)tile + (queries * 4 + keys) * 32 + threadIdx.x % 32;
+}
 
 #endif

@@ -51,6 +51,14 @@ DEVICE void load_matrices_turned(uint32_t r[4], const void *p)
                  : "memory");
 }
 
+/* The lane's two numbers of an 8x8 matrix, held as load_matrices has it, become those of the turned one. */
+DEVICE uint32_t turn_matrix(uint32_t x)
+{
+    uint32_t y;
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(y) : "r"(x));
+    return y;
+}
+
 /* c [16,8] += a [16,16] b [16,8] */
 DEVICE void multiply(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
 {
