@@ -2,7 +2,14 @@
    change no bit. */
 #include "backend/cuda/device.h"
 
-enum { WARPS = 4 };
+enum { WARPS = 4, ROOM = 48 << 10 }; /* ROOM: shared memory that a block may have without asking, bytes */
+
+/* Warps of a block, a row each, whose rows take `each` bytes. */
+static int warps_of(size_t each)
+{
+    size_t most = ROOM / each;
+    return most < 1 ? 1 : most < WARPS ? (int)most : WARPS;
+}
 
 static const float TINY = 1e-20f; /* keeps a sum of weights from being 0 */
 
@@ -82,7 +89,8 @@ DEVICE void score_row(const routing &k, int t, float *s)
 static __global__ void route_kernel(const __grid_constant__ routing k)
 {
     extern __shared__ float room[];
-    int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, t = (int)blockIdx.x * WARPS + warp;
+    int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32,
+        t = (int)(blockIdx.x * blockDim.x / 32) + warp;
     float *s = room + warp * 4 * k.experts, *x = s + k.experts, *worth = x + k.experts;
     unsigned char *taken = (unsigned char *)(worth + k.experts);
     if (t >= k.rows) return;
@@ -120,8 +128,9 @@ extern "C" hd_status hd_cuda_route(hd_backend *b, const hd_route_args *a)
     k.bias = a->bias ? (const float *)a->bias->data : NULL, k.item = a->item, k.how = a->how;
     k.rows = (int)hd_rows_of(a->logits), k.experts = (int)hd_cols_of(a->logits);
     if (!k.rows) return HD_OK;
-    size_t room = (size_t)WARPS * 4 * k.experts * sizeof(float);
-    route_kernel<<<hd_blocks(k.rows, WARPS), 32 * WARPS, room, c->stream>>>(k);
+    size_t each = (size_t)4 * k.experts * sizeof(float);
+    int warps = warps_of(each);
+    route_kernel<<<hd_blocks(k.rows, warps), 32 * warps, warps * each, c->stream>>>(k);
     return hd_cuda_done(c, "route");
 }
 
@@ -151,7 +160,8 @@ DEVICE void balance_row(const routing &k, int t, float *ds, const float *s)
 static __global__ void route_back_kernel(const __grid_constant__ routing k)
 {
     extern __shared__ float room[];
-    int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, t = (int)blockIdx.x * WARPS + warp;
+    int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32,
+        t = (int)(blockIdx.x * blockDim.x / 32) + warp;
     float *s = room + warp * 2 * k.experts, *ds = s + k.experts;
     if (t >= k.rows) return;
     bool none = k.item && k.item[t] < 0;
@@ -188,8 +198,9 @@ extern "C" hd_status hd_cuda_route_back(hd_backend *b, const hd_route_back_args 
     k.load = (int32_t *)a->load, k.loads = a->loads, k.item = a->item, k.how = a->how, k.coef = a->coef;
     k.rows = (int)hd_rows_of(a->scores), k.experts = (int)hd_cols_of(a->scores);
     if (!k.rows) return HD_OK;
-    size_t room = (size_t)WARPS * 2 * k.experts * sizeof(float);
-    route_back_kernel<<<hd_blocks(k.rows, WARPS), 32 * WARPS, room, c->stream>>>(k);
+    size_t each = (size_t)2 * k.experts * sizeof(float);
+    int warps = warps_of(each);
+    route_back_kernel<<<hd_blocks(k.rows, warps), 32 * warps, warps * each, c->stream>>>(k);
     return hd_cuda_done(c, "route_back");
 }
 
