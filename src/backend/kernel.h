@@ -14,6 +14,7 @@
 #include "backend/grid.h"
 #include "backend/mixture.h"
 #include "backend/norm.h"
+#include "backend/policy.h"
 #include "backend/recurrence.h"
 #include "backend/rotation.h"
 #include "backend/update.h"
@@ -260,11 +261,14 @@ typedef struct hd_sample_args {
 
 /* Per row: loss = weight * -(sum over classes of target distribution * log softmax(x)); the target
    distribution is (1-smoothing) on target[r] plus smoothing/cols everywhere. target < 0: the row has weight
-   0. dx = coef * gradient, may be x itself. logp: log-probability of the target. */
+   0. dx = coef * gradient, may be x itself. logp: log-probability of the target. With policy_rows the loss is
+   weight * hd_policy_loss of that (backend/policy.h), and smoothing is 0. */
 typedef struct hd_cross_entropy_args {
     const hd_tensor *loss, *logp, *dx, *x; /* loss, logp: [rows,1] */
     const int32_t *target;
-    const hd_tensor *weight; /* [rows,1] or NULL: 1 */
+    const hd_tensor *weight;      /* [rows,1] or NULL: 1 */
+    const hd_tensor *policy_rows; /* [rows, HD_POLICY_COLUMNS] or NULL */
+    hd_policy_opt policy;
     float smoothing, coef;
     bool add; /* dx += */
 } hd_cross_entropy_args;

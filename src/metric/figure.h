@@ -14,7 +14,7 @@ typedef struct hd_figure {
     int places; /* shown with so many decimals, if it is no share; 0: 4 */
 } hd_figure;
 
-enum { HD_FIGURES = 4 }; /* most of one model */
+enum { HD_FIGURES = 8 }; /* most of one model */
 
 /* "accuracy 95.00 %", behind what stands before it. */
 void hd_figure_put(hd_text *to, const hd_figure *f, const char *before);

@@ -10,14 +10,21 @@ typedef struct opt {
     const int32_t *target;
     float smoothing, coef;
     hd_distance_kind kind;
+    hd_policy_opt policy;
 } opt;
 
-enum { X, WEIGHT, TARGET };
+enum { X, WEIGHT, TARGET, POLICY = TARGET };
 
 static bool weight_fits(hd_run *r, const char *op, const hd_tensor *x, const hd_loss_opt *o)
 {
     if (o->smoothing < 0 || o->smoothing >= 1)
         return hd_fail(r, HD_EARG, "%s: smoothing %g is not in [0, 1)", op, (double)o->smoothing) != NULL;
+    if (o->policy_rows &&
+        (hd_rows_of(o->policy_rows) != hd_rows_of(x) || hd_cols_of(o->policy_rows) != HD_POLICY_COLUMNS))
+        return hd_fail(r, HD_ESHAPE, "%s: %zu x %zu of a policy for %zu rows", op, hd_rows_of(o->policy_rows),
+                       hd_cols_of(o->policy_rows), hd_rows_of(x)) != NULL;
+    if (o->policy_rows && o->smoothing > 0)
+        return hd_fail(r, HD_EARG, "%s: a policy has no smoothing", op) != NULL;
     if (!o->weight || (hd_rows_of(o->weight) == hd_rows_of(x) && hd_cols_of(o->weight) == 1)) return true;
     return hd_fail(r, HD_ESHAPE, "%s: %zu weights for %zu rows", op, hd_count_of(o->weight), hd_rows_of(x)) !=
            NULL;
@@ -30,7 +37,8 @@ static void cross_entropy_back(hd_run *r, const hd_node *n)
     hd_tensor *dx = hd_grad(r, n->in[X], &fresh);
     if (dx)
         HD_CALL(r, cross_entropy, .dx = dx, .x = n->in[X], .target = o->target, .weight = n->in[WEIGHT],
-                .smoothing = o->smoothing, .coef = o->coef, .add = !fresh);
+                .policy_rows = n->in[POLICY], .policy = o->policy, .smoothing = o->smoothing, .coef = o->coef,
+                .add = !fresh);
 }
 
 hd_tensor *hd_cross_entropy(hd_run *r, hd_tensor *x, const int32_t *target, const hd_loss_opt *l)
@@ -39,10 +47,10 @@ hd_tensor *hd_cross_entropy(hd_run *r, hd_tensor *x, const int32_t *target, cons
     hd_tensor *loss = hd_new_reals(r, hd_rows_of(x), 1),
               *logp = l->logp ? hd_new_reals(r, hd_rows_of(x), 1) : NULL;
     HD_CALL(r, cross_entropy, .loss = loss, .logp = logp, .x = x, .target = target, .weight = l->weight,
-            .smoothing = l->smoothing);
+            .policy_rows = l->policy_rows, .policy = l->policy, .smoothing = l->smoothing);
     if (l->logp) *l->logp = logp;
-    opt o = {.target = target, .smoothing = l->smoothing, .coef = l->coef};
-    return hd_record_start(r, loss, cross_entropy_back, o, x, l->weight);
+    opt o = {.target = target, .smoothing = l->smoothing, .coef = l->coef, .policy = l->policy};
+    return hd_record_start(r, loss, cross_entropy_back, o, x, l->weight, l->policy_rows);
 }
 
 /* z = cap * tanh(z / cap); t keeps the tanh for the way back. */
@@ -84,11 +92,13 @@ hd_tensor *hd_linear_cross_entropy(hd_run *r, hd_tensor *x, hd_tensor *w, hd_ten
         hd_tensor z = hd_view_rows(logits, 0, n), t = hd_view_rows(tanhs, 0, n), xs = hd_view_rows(x, at, n),
                   ls = hd_view_rows(loss, at, n);
         hd_tensor ps = logp ? hd_view_rows(logp, at, n) : ls,
-                  ws = l->weight ? hd_view_rows(l->weight, at, n) : ls;
+                  ws = l->weight ? hd_view_rows(l->weight, at, n) : ls,
+                  os = l->policy_rows ? hd_view_rows(l->policy_rows, at, n) : ls;
         HD_CALL(r, gemm, .y = &z, .a = &xs, .b = w, .b_transposed = true, .bias = bias);
         if (l->cap > 0) cap_logits(r, &z, &t, l->cap);
         HD_CALL(r, cross_entropy, .loss = &ls, .logp = logp ? &ps : NULL, .dx = back ? &z : NULL, .x = &z,
-                .target = target + at, .weight = l->weight ? &ws : NULL, .smoothing = l->smoothing,
+                .target = target + at, .weight = l->weight ? &ws : NULL,
+                .policy_rows = l->policy_rows ? &os : NULL, .policy = l->policy, .smoothing = l->smoothing,
                 .coef = l->coef);
         if (back && l->cap > 0) HD_CALL(r, unary_back, .dx = &z, .dy = &z, .kept = &t, .f = HD_tanh);
         if (dx) {

@@ -161,12 +161,15 @@ hd_tensor *hd_sample(hd_run *r, hd_tensor *x, const hd_sample_opt *opt, hd_tenso
 /* loss.c: starts of backward. Each returns the [R,1] losses of the rows, weighted but neither averaged nor
  * scaled; the gradient is that of coef * their sum. */
 typedef struct hd_loss_opt {
-    float coef;        /* of the gradient; usually 1 */
-    float smoothing;   /* cross-entropy: share spread evenly over all classes */
-    hd_tensor *weight; /* [R,1] or NULL */
-    float cap;         /* linear_cross_entropy: logits become cap * tanh(logit / cap); 0: as they are */
-    size_t chunk;      /* linear_cross_entropy: rows of logits held at a time; 0: chosen by their size */
-    hd_tensor **logp;  /* cross-entropy: receives the log-probabilities of the targets [R,1], or NULL */
+    float coef;             /* of the gradient; usually 1 */
+    float smoothing;        /* cross-entropy: share spread evenly over all classes */
+    hd_tensor *weight;      /* [R,1] or NULL */
+    float cap;              /* linear_cross_entropy: logits become cap * tanh(logit / cap); 0: as they are */
+    size_t chunk;           /* linear_cross_entropy: rows of logits held at a time; 0: chosen by their size */
+    hd_tensor **logp;       /* cross-entropy: receives the log-probabilities of the targets [R,1], or NULL */
+    hd_tensor *policy_rows; /* cross-entropy: [R, HD_POLICY_COLUMNS], or NULL. The loss is then that of tokens
+                               that were drawn (backend/policy.h), without smoothing */
+    hd_policy_opt policy;
 } hd_loss_opt;
 hd_tensor *hd_cross_entropy(hd_run *r, hd_tensor *logits, const int32_t *target, const hd_loss_opt *opt);
 /* Cross-entropy of x w^T + bias without ever holding all logits: loss, dx, dw and dbias in one pass over

@@ -66,6 +66,7 @@ static const char *const tokenizers[] = {
 #undef X
         NULL};
 const char *const hd_train_activations[] = {"relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", NULL};
+const char *const hd_train_variants[] = {"grpo", "dr-grpo", "dapo", NULL};
 static const char *const schedules[] = {
 #define X(name, help) #name,
     HD_SCHEDULE_LIST(X)
@@ -85,6 +86,7 @@ static const char *const schedules[] = {
 #define LIMITS     .group = "Stopping"
 #define REPORTS    .group = "Validation, checkpoints and reports"
 #define MACHINE    .group = "Device"
+#define REWARDS    .group = "Rewards", .tasks = REWARD
 
 enum { TEXT_text, TEXT_masks = 0, TEXT_item, TEXT_words = 0, TEXT_picture = 0, TEXT_sound = 0 };
 enum { LABEL_text, LABEL_masks = 0, LABEL_item, LABEL_words = 1, LABEL_picture = 0, LABEL_sound = 0 };
@@ -108,7 +110,8 @@ enum {
     TRANSCRIBE = 1u << HD_TRAIN_TRANSCRIBE,
     WRITE = 1u << HD_TRAIN_WRITE,
     READ = 1u << HD_TRAIN_READ,
-    TOKENS = ~(DETECT | WRITE | READ), /* tasks with texts that are cut into tokens */
+    REWARD = 1u << HD_TRAIN_REWARD,
+    TOKENS = ~(DETECT | WRITE | READ | REWARD), /* tasks with texts that are cut into tokens */
 /* Tasks with labels, of texts or of any items: what a line is to their models says so. */
 #define X(NAME, name, about, what, verb, line, ...) | TEXT_##line << HD_TRAIN_##NAME
     TEXTS = 0 HD_TASK_LIST(X),

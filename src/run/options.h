@@ -144,6 +144,10 @@ enum {
     HD_TRAIN_FLIP_AUTO
 };
 
+/* --variant */
+enum { HD_TRAIN_GRPO, HD_TRAIN_DR_GRPO, HD_TRAIN_DAPO };
+extern const char *const hd_train_variants[];
+
 /* --resnet-stem */
 enum { HD_TRAIN_STEM_AUTO, HD_TRAIN_STEM_LARGE, HD_TRAIN_STEM_SMALL };
 extern const char *const hd_train_stems[];

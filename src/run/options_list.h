@@ -17,7 +17,7 @@
     PATH("from", 0, "FOLDER", from,
         "start from the model in this folder, trained here or imported: its tokenizer, sizes and weights. "
         "Tasks with labels fine-tune a model of mlm, of lm or of one of them with a new output layer",
-        FOR(TRANSLATE | LM | MLM | LABELS | CAPTION | DETECT | TRANSCRIBE))
+        FOR(TRANSLATE | LM | MLM | LABELS | CAPTION | DETECT | TRANSCRIBE | REWARD))
     FLAG("resume", 0, resume,
         "continue the run in --out from its last checkpoint, bit for bit; stopping conditions, threads, "
         "device and reports may change", CALL)
@@ -35,7 +35,8 @@
         "lines of a token, a tab and its label; classify pictures: an IDX file of pictures and one of "
         "labels, or a list with lines FILE<tab>LABEL; caption: lines of a picture's name, maybe # and a number, a "
         "tab and a caption; transcribe: lines of a sound's file, a tab and what is said, or a folder with "
-        "a.wav, a.txt and so on; write: a file of strokes, or the folder that heed strokes wrote", DATA)
+        "a.wav, a.txt and so on; write: a file of strokes, or the folder that heed strokes wrote", DATA,
+        FOR((unsigned)~REWARD))
     PATH("train-names", 0, "FILE", train_names,
         "learn only from the pictures named in this file, one name a line", DATA, FOR(CAPTION))
     PATH("valid-names", 0, "FILE", valid_names,
@@ -65,6 +66,7 @@
         "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
 
 #include "run/augment_options_list.h"
+#include "run/reward_options_list.h"
 
     CHOICE("tokenizer", 0, "KIND", "sentencepiece", tokenizer, tokenizers,
         "sentencepiece (subwords), words or characters; with --tokenizer-model also bpe, wordpiece, marian "
@@ -197,6 +199,9 @@
         FOR(TRANSLATE | LM | CAPTION | TRANSCRIBE), SHAPE, NEEDS(HD_HAS_NETWORK))
     INT("context", 0, "N", NULL, context, 1, 1000000, "tokens of a window; the model never sees more of them",
         MODEL, FOR(LM | MLM), .from = HD_FROM_DEFAULT, NEEDS(HD_HAS_WINDOWS))
+    FLAG("line-windows", 0, line_windows,
+        "windows begin where lines begin, not anywhere: for lists of short texts, so that each has the positions it "
+        "has when it is prompted for", MODEL, FOR(LM), NEEDS(HD_HAS_BLOCKS))
     INT("music-span", 0, "N", "4096", music_span, 1, 1000000,
         "most tokens that the model can be asked to see at once, though it learns from windows of --context",
         MODEL, FOR(LM), SHAPE, NEEDS(HD_HAS_MUSIC))
@@ -276,8 +281,8 @@
         "tokens per update, counting the longer side of each pair", LEARNING, FOR(TRANSLATE))
     INT("batch-frames", 0, "N", "16000", batch_frames, 1, 100000000,
         "frames of sound per update", LEARNING, FOR(TRANSCRIBE))
-    INT("batch-size", 0, "N", "12", batch_size, 1, 1000000, "windows (lm, mlm) or items per update", LEARNING,
-        FOR(LM | MLM | LABELS | CAPTION | DETECT | WRITE | READ), UPDATES)
+    INT("batch-size", 0, "N", "12", batch_size, 1, 1000000, "windows (lm, mlm), prompts (reward) or items per update", LEARNING,
+        FOR(LM | MLM | LABELS | CAPTION | DETECT | WRITE | READ | REWARD), UPDATES)
     INT("micro-batches", 0, "N", "1", micro_batches, 1, 100000,
         "split each batch into N parts and accumulate their gradients, to save memory", LEARNING, UPDATES)
     REAL("lr", 0, "X", "0.005", lr, 0, 1000, "peak learning rate", LEARNING, UPDATES)

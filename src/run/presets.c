@@ -75,6 +75,9 @@ static const hd_setting llama_124m[] = {
     {"layers", "12"}, {"width", "768"}, {"heads", "12"}, {"ffn-size", "2048"}, {"context", "1024"},
     {"unit", "subword"}, {"vocab-size", "50304"}, {"micro-batches", "40"}, {"lr", "0.0006"}, {"warmup", "2000"},
     {"steps", "600000"}, {0}};
+static const hd_setting reward[] = {
+    {"batch-size", "32"}, {"warmup", "5"}, {"schedule", "constant"}, {"weight-decay", "0"}, {"beta2", "0.95"},
+    {"adam-eps", "1e-8"}, {"clip", "1"}, {"steps", "120"}, {"valid-every", "20"}, {"report-every", "5"}, {0}};
 static const hd_setting gpt2[] = {
     {"layers", "12"}, {"width", "768"}, {"heads", "12"}, {"context", "1024"}, {"activation", "gelu_tanh"},
     {"unit", "subword"}, {"vocab-size", "50257"}, {"micro-batches", "40"}, {"lr", "0.0006"},

@@ -56,6 +56,7 @@
     X(LLAMA, GPT, llama)                                       \
     X(MOE, LLAMA, moe)                                         \
     X(DEEPSEEK, MOE, deepseek)                                 \
+    X(REWARD, NONE, reward)                                    \
     X(HANDWRITING_GPT, HANDWRITING, handwriting_gpt)           \
     X(LABELS, NONE, labels)                                    \
     X(LABELS_BLOCKS, LABELS, labels_blocks)                    \

@@ -118,12 +118,14 @@ static void keep_time(const hd_session *s, bool finished)
 }
 
 /* Into the log, then on to whoever started the run. */
-static void tell(void *context, const hd_news *n)
+static void tell(void *context, const hd_news *from)
 {
     hd_session *s = context;
-    hd_run_log_tell(&s->log, n);
-    if (n->kind == HD_NEWS_SAVE) keep_time(s, false);
-    if (s->hooks->tell) s->hooks->tell(s->hooks->context, n);
+    hd_news n = *from;
+    if ((n.kind == HD_NEWS_STEP || n.kind == HD_NEWS_REPORT) && s->task->report) s->task->report(s, n.figure);
+    hd_run_log_tell(&s->log, &n);
+    if (n.kind == HD_NEWS_SAVE) keep_time(s, false);
+    if (s->hooks->tell) s->hooks->tell(s->hooks->context, &n);
 }
 
 static bool stop(void *context)

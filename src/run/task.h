@@ -44,6 +44,7 @@ typedef struct hd_task {
     const char *remedy;   /* where memory is too small */
     bool perplexity;      /* a validation's loss is of tokens: its perplexity is shown */
     bool alone;           /* a batch has the items of this process alone */
+    bool by_figures;      /* its loss tells nothing: reports show figures instead */
     bool varies;          /* batches differ in size: the memory of many is measured */
     bool eager;           /* the host decides in the middle of a step: none is captured */
     uint64_t valid_every; /* updates between validations where nothing is said; 0: an epoch, at most 1000 */
@@ -67,6 +68,10 @@ typedef struct hd_task {
     uint64_t (*send)(hd_run *r, hd_session *s, size_t part, size_t from, size_t to);
     hd_tensor *(*loss)(hd_run *r, hd_session *s, size_t part);
     hd_status (*validate)(hd_run *r, hd_session *s, hd_validation *out, hd_err *err);
+
+    /* What reports say of the updates since the last one, or of the last one, beside the loss; NULL: nothing.
+     */
+    void (*report)(hd_session *s, hd_figure out[HD_FIGURES]);
 
     /* A model without parameters: does all of its learning. */
     hd_status (*count)(hd_session *s, hd_err *err);

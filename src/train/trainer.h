@@ -69,6 +69,7 @@ typedef struct hd_news {
     hd_validation valid;    /* VALID */
     bool best;              /* VALID: the best so far */
     hd_expert_load experts; /* REPORT: of the last update; VALID: of all that was validated with */
+    hd_figure figure[HD_FIGURES]; /* STEP, REPORT: what else is said of the training, by whoever tells on */
 } hd_news;
 
 typedef enum hd_ending {

@@ -18,21 +18,27 @@ static void cross_entropy(void **state)
     enum { NO_DX, DX, DX_ADD, DX_IS_X, WAYS };
     EACH_SIZE(p, i)
     for (int way = 0; way < WAYS; way++)
-        for (int how = 0; how < 16; how++) {
+        for (int how = 0; how < 24; how++) {
             size_t m = sizes[i].rows, n = sizes[i].cols;
-            bool logp = how & 1, weighted = how & 2, loss = !(how & 4 && way);
+            bool logp = how & 1, weighted = how & 2, loss = !(how & 4 && way), policy = how & 16;
             float smoothing = how & 8 ? 0.1f : 0;
-            if (i >= LARGE && how != 3 && how != 8) continue;
+            if (i >= LARGE && how != 3 && how != 8 && how != 19) continue;
             begin_case(p, "cross_entropy %zux%zu way %d how %d", m, n, way, how);
-            float *v = normals(p, m * n, 3), *w = normals(p, m, 1);
+            float *v = normals(p, m * n, 3), *w = normals(p, m, 1),
+                  *drawn = normals(p, m * HD_POLICY_COLUMNS, 1);
             int32_t *target = pair_take(p, 2, m * sizeof *target);
             for (size_t r = 0; r < m; r++) {
                 for (size_t c = 0; c < n; c++) v[r * n + c] += r % 6 == 4 ? 512 : 0;
                 w[r] = r % 9 == 8 ? 0 : fabsf(w[r]) + 0.1f;
+                /* far from what is clipped, so that rounding does not decide; some as they were */
+                drawn[r * HD_POLICY_COLUMNS + HD_POLICY_BEFORE] = r % 4 == 3 ? NAN : r % 2 ? -40 : 2;
+                drawn[r * HD_POLICY_COLUMNS + HD_POLICY_ADVANTAGE] = r % 2 ? 1 : -0.5f;
+                drawn[r * HD_POLICY_COLUMNS + HD_POLICY_REFERENCE] = -30;
                 target[r] = r % 5 == 3 ? (r % 2 ? -1 : -100) : (int32_t)(r * 2654435761u % n);
             }
             if (m > 1) target[m - 1] = (int32_t)n - 1;
             twin *x = twin_from(p, "x", m, n, ACT, v),
+                 *rows = policy ? twin_from(p, "policy", m, HD_POLICY_COLUMNS, REAL | FLAT, drawn) : NULL,
                  *weight = weighted ? twin_from(p, "weight", m, 1, REAL | FLAT, w) : NULL,
                  *l = loss ? twin_result(p, "loss", m, 1, REAL | FLAT, false) : NULL,
                  *q = logp ? twin_result(p, "logp", m, 1, REAL | FLAT, false) : NULL,
@@ -41,8 +47,8 @@ static void cross_entropy(void **state)
                                         : twin_result(p, "dx", m, n, ACT, way == DX_ADD);
             twin_ints *t = ints_from(p, target, m);
             RUN(p, cross_entropy, .loss = ON(l), .logp = ON(q), .dx = ON(dx), .x = ON(x),
-                .target = t->on[side], .weight = ON(weight), .smoothing = smoothing, .coef = 0.5f,
-                .add = way == DX_ADD);
+                .target = t->on[side], .weight = ON(weight), .policy_rows = ON(rows),
+                .policy = {0.2f, 0.28f, 0.1f}, .smoothing = smoothing, .coef = 0.5f, .add = way == DX_ADD);
             check(p, l);
             check(p, q);
             /* numbers of a wide row are small: the floor must be smaller */

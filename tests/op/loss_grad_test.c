@@ -11,10 +11,26 @@ static int32_t *targets(hd_run *r, size_t rows, size_t classes, bool ignored)
     return hd_ints(r, t, rows);
 }
 
+static const hd_policy_opt POLICY = {.low = 0.2f, .high = 0.28f, .kl = 0.1f};
+
 typedef struct shape {
     float smoothing, cap;
     bool weight, ignored, bias, chunks; /* weights are the last leaf */
+    bool policy;
 } shape;
+
+/* Advantages of both signs, tokens that became likelier and less likely, by more and by less than the clips.
+ */
+static hd_tensor *policy_rows(hd_run *r, size_t rows)
+{
+    hd_real x[MANY * HD_POLICY_COLUMNS];
+    for (size_t i = 0; i < rows; i++) {
+        x[i * HD_POLICY_COLUMNS + HD_POLICY_ADVANTAGE] = i % 2 ? -0.7 : 1.3;
+        x[i * HD_POLICY_COLUMNS + HD_POLICY_BEFORE] = -1.4 - 0.3 * (double)(i % 5);
+        x[i * HD_POLICY_COLUMNS + HD_POLICY_REFERENCE] = -2.2 + 0.4 * (double)(i % 3);
+    }
+    return hd_from(r, rows, HD_POLICY_COLUMNS, x);
+}
 
 static hd_loss_opt options(hd_tensor *const *x, const gradient_case *c)
 {
@@ -31,6 +47,7 @@ static hd_tensor *cross_entropy(hd_run *r, hd_tensor *const *x, const gradient_c
 {
     const shape *s = c->opt;
     hd_loss_opt o = options(x, c);
+    if (s->policy) o.policy_rows = policy_rows(r, hd_rows_of(x[0])), o.policy = POLICY;
     return hd_cross_entropy(r, x[0], targets(r, hd_rows_of(x[0]), hd_cols_of(x[0]), s->ignored), &o);
 }
 
@@ -38,6 +55,7 @@ static hd_tensor *linear_cross_entropy(hd_run *r, hd_tensor *const *x, const gra
 {
     const shape *s = c->opt;
     hd_loss_opt o = options(x, c);
+    if (s->policy) o.policy_rows = policy_rows(r, hd_rows_of(x[0])), o.policy = POLICY;
     return hd_linear_cross_entropy(r, x[0], x[1], s->bias ? x[2] : NULL,
                                    targets(r, hd_rows_of(x[0]), hd_rows_of(x[1]), s->ignored), &o);
 }
@@ -162,6 +180,13 @@ static const gradient_case cases[] = {
     CASE("linear cross entropy, bias alone", linear_cross_entropy,
          LEAVES_OF(LEAF("x", ROWS, 4, .fixed = true), LEAF("w", CLASSES, 4, .fixed = true), BIAS), .coef = 1,
          SHAPE(.bias = true)),
+    CASE("policy", cross_entropy, LEAVES_OF(LOGITS), .coef = 1, SHAPE(.policy = true)),
+    CASE("policy everything", cross_entropy, LEAVES_OF(LOGITS, WEIGHT), .coef = -0.75,
+         SHAPE(.policy = true, .weight = true, .ignored = true)),
+    CASE(
+        "linear policy in three chunks", linear_cross_entropy,
+        LEAVES_OF(XMANY, WMANY, LEAF("bias", 1, 5), LEAF("weight", MANY, 1, .fill = POSITIVE, .fixed = true)),
+        .coef = 0.25, SHAPE(.policy = true, .weight = true, .ignored = true, .bias = true, .chunks = true)),
     CASE("tied", tied, LEAVES_OF(LEAF("table", CLASSES, 4), LEAF("u", 4, 4), BIAS), .coef = 1,
          SHAPE(.smoothing = 0.1f, .bias = true)),
     CASE("two heads", two_heads, LEAVES_OF(X, W, LEAF("u", CLASSES, 4)), .coef = 1, SHAPE(0)),

@@ -118,7 +118,7 @@ static hd_status check_from(const hd_train_options *o, hd_err *err)
 hd_status hd_train_folder_name(hd_train_options *o, hd_arena *memory, hd_err *err)
 {
     hd_texts from = {{o->from}, o->from != NULL};
-    hd_texts *const files[] = {&o->train, &o->valid, &o->train_dir, &o->tokenizer_model};
+    hd_texts *const files[] = {&o->train, &o->valid, &o->train_dir, &o->tokenizer_model, &o->prompts};
     hd_status s = full_names(&from, memory, err);
     o->from = from.text[0];
     if (!s && o->from) s = check_from(o, err);

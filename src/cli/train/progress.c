@@ -42,11 +42,22 @@ static void put_experts(FILE *f, const hd_news *n)
     if (n->experts.layers) fprintf(f, "  MaxVio %.2f", n->experts.mean);
 }
 
+static void put_figures(FILE *f, const hd_figure figure[HD_FIGURES])
+{
+    hd_text t = {0};
+    for (const hd_figure *m = figure; m < figure + HD_FIGURES && m->name; m++)
+        if (m->title && !isnan(m->value)) hd_figure_put(&t, m, "  ");
+    if (t.data) fputs(t.data, f);
+    hd_text_release(&t);
+}
+
 static void put_training(FILE *f, const hd_train_progress *p, const hd_news *n)
 {
     char speed[32], left[32];
     put_place(f, p, n);
-    fprintf(f, "  loss %.4f  rate %.3g", n->loss, n->rate);
+    if (!hd_tasks[p->options->task]->by_figures) fprintf(f, "  loss %.4f", n->loss);
+    put_figures(f, n->figure);
+    fprintf(f, "  rate %.3g", n->rate);
     put_experts(f, n);
     if (isfinite(n->tokens_second))
         fprintf(f, "  %s %s/s", hd_grouped((uint64_t)n->tokens_second, speed),
@@ -57,14 +68,11 @@ static void put_training(FILE *f, const hd_train_progress *p, const hd_news *n)
 static void put_valid(FILE *f, const hd_train_progress *p, const hd_news *n)
 {
     char seconds[32];
-    hd_text t = {0};
     put_place(f, p, n);
-    fprintf(f, "  valid loss %.4f", n->valid.loss);
+    fputs("  valid", f);
+    if (!hd_tasks[p->options->task]->by_figures) fprintf(f, " loss %.4f", n->valid.loss);
     if (hd_tasks[p->options->task]->perplexity) fprintf(f, "  perplexity %.2f", exp(n->valid.loss));
-    for (const hd_figure *m = n->valid.figure; m < n->valid.figure + HD_FIGURES && m->name; m++)
-        if (m->title && !isnan(m->value)) hd_figure_put(&t, m, "  ");
-    if (t.data) fputs(t.data, f);
-    hd_text_release(&t);
+    put_figures(f, n->valid.figure);
     put_experts(f, n);
     fprintf(f, "  after %s%s", hd_clock(n->seconds, seconds), n->best ? "  (best)" : "");
 }

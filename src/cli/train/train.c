@@ -40,6 +40,8 @@ static const hd_example examples[] = {
     {"heed train --task transcribe --preset las --train list.tsv --out model",
      "a speech recognizer, from a list of sounds and what is said in them"},
     {"heed train --task write --train hand --out model", "handwriting, from what heed strokes makes"},
+    {"heed train --task reward --from model --prompts sums/train.tsv --reward exact --tokens 4 --out better",
+     "a language model learns from rewards for its answers"},
     {"heed train --task lm --model music --train chorales.json --out model", "music, also from MIDI files"},
     {"mpirun -n 2 heed train --preset base --train a.en a.de --out model", "two processes share every batch"},
     {NULL, NULL},
@@ -214,8 +216,11 @@ const hd_usage hd_verb_train = {
         "classify for each picture. Duplicate texts are dropped. Without --valid a tenth (of pictures a "
         "twentieth) is held out for validation and kept in train/held-out.tsv.\n"
         "caption and detect: describe pictures, or find the objects in them.\n"
-        "transcribe: writes down what is said in sounds; --preset las, las-small, speech-tiny or speech-ctc.\n"
+        "transcribe: writes down what is said in sounds; --preset las, las-small, speech-tiny or "
+        "speech-ctc.\n"
         "write and read: write text by hand, as strokes of a pen, and read such strokes.\n"
+        "reward: a language model answers prompts, rules reward what it writes, and better texts become more "
+        "likely (GRPO).\n"
         "--from starts from an existing model: translate, lm, mlm, caption, detect and transcribe continue "
         "training it on other data (3 epochs at a low learning rate unless options say otherwise); tasks "
         "with labels fine-tune it.\n"

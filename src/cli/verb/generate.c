@@ -1,7 +1,6 @@
 /* heed generate: text that a language model writes after a prompt. */
 #include <string.h>
 
-#include "cli/frame/escape.h"
 #include "cli/frame/verb.h"
 #include "cli/verb/chat/asking.h"
 #include "cli/verb/chat/drawing.h"
@@ -131,7 +130,7 @@ static hd_status read_stops(call *c, hd_err *err)
     hd_status s = HD_OK;
     for (int i = 0; !s && i < c->o->stop.count; i++) {
         hd_text stop = {0};
-        hd_unescape(&stop, c->o->stop.text[i], strlen(c->o->stop.text[i]));
+        hd_prompt_unescape(&stop, c->o->stop.text[i], strlen(c->o->stop.text[i]));
         s = stop.size || stop.missed ? hd_text_status(&stop, err)
                                      : hd_err_set(err, HD_EARG, "--stop is empty");
         c->stop[i] = stop.data;
@@ -251,7 +250,7 @@ static hd_status add_prompt(call *c, hd_line typed, hd_err *err)
     const char *tab = c->files[1] ? memchr(typed.text, '\t', typed.size) : NULL;
     if (tab) typed.size = (size_t)(tab - typed.text);
     hd_text_release(p);
-    hd_unescape(p, typed.text, typed.size);
+    hd_prompt_unescape(p, typed.text, typed.size);
     hd_status s = hd_text_status(p, err);
     if (!s && hd_utf8_good(typed.text, typed.size) < typed.size)
         s = hd_err_set(err, HD_EARG, "--prompt is not UTF-8 text");

@@ -372,3 +372,14 @@ void hd_generated_release(hd_generated *g)
     hd_ids_release(&g->ids);
     *g = (hd_generated){0};
 }
+
+/* A backslash before any other letter is itself. */
+void hd_prompt_unescape(hd_text *to, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        const char next = text[i] == '\\' && i + 1 < size ? text[i + 1] : 0;
+        const char c = next == 'n' ? '\n' : next == 't' ? '\t' : next == '\\' ? '\\' : 0;
+        hd_text_add(to, c ? &c : text + i, 1);
+        i += c != 0;
+    }
+}

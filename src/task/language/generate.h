@@ -61,4 +61,7 @@ hd_status hd_generate(hd_generated *out, hd_run *r, const hd_model_folder *f, co
                       size_t prompts, const hd_generate_opt *opt, hd_err *err);
 void hd_generated_release(hd_generated *g); /* accepts {0} */
 
+/* Appends a prompt as it is typed: \n, \t and \\ stand for a line end, a tab and a backslash. */
+void hd_prompt_unescape(hd_text *to, const char *text, size_t size);
+
 #endif

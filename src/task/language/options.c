@@ -370,6 +370,8 @@ hd_status hd_language_check(const hd_train_options *o, hd_err *err)
     hd_status s = hd_train_check_files(o, NULL, err);
     if (!s) s = hd_train_tokenizer(&file, o, err);
     if (s) return s;
+    if (parts & HD_HAS_MUSIC && o->line_windows)
+        return hd_err_set(err, HD_EARG, "--line-windows is for texts: windows of music begin with bars");
     if (parts & HD_HAS_MUSIC && o->shards)
         return hd_err_set(err, HD_EARG, "--shards is for texts: music is read to memory");
     if (parts & HD_HAS_NGRAM && o->order > HD_NGRAM_MOST)

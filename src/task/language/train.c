@@ -30,13 +30,20 @@ typedef struct speaking {
 
 /* -- the loop's side -- */
 
-static void draw_windows(speaking *l, uint64_t at)
+/* Where the line of a token begins: behind the last end token before it. */
+static size_t line_of(const speaking *l, size_t at)
+{
+    while (at && l->base.train.ids[at - 1] != l->lm->opt.end) at--;
+    return at;
+}
+
+static void draw_windows(speaking *l, bool lines, uint64_t at)
 {
     hd_rng rng = hd_rng_make(l->base.seed, 0x6c6d0000u + at);
     size_t places = l->base.train.count - l->length + 1;
     for (size_t i = 0; i < l->base.batch; i++) {
         double place = hd_rng_unit(&rng) * (double)places; /* a text may have more tokens than 32 bits tell */
-        l->window[i] = (hd_window){(size_t)place, l->length, 0};
+        l->window[i] = (hd_window){lines ? line_of(l, (size_t)place) : (size_t)place, l->length, 0};
     }
 }
 
@@ -70,7 +77,7 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
     else if (l->carry.parts)
         follow_windows(l, s->numbered.at);
     else
-        draw_windows(l, s->numbered.at);
+        draw_windows(l, s->options->line_windows, s->numbered.at);
     for (size_t i = 0; !st && i < l->base.batch; i++) tokens += l->window[i].len;
     *out = (hd_load){
         .items = l->base.batch,
@@ -229,6 +236,12 @@ static hd_status open(hd_session *s, hd_err *err)
     if (!st && l->base.train.learned && !hd_lm_types[model.kind]->attention)
         st = hd_err_set(err, HD_EARG,
                         "dialogues (.jsonl) are learned by models with attention, such as --model gpt");
+    if (!st && s->options->line_windows &&
+        (l->base.train.shards || l->base.train.learned ||
+         hd_tokenizer_keeps_lines(l->base.folder.tokenizer[0])))
+        st = hd_err_set(err, HD_EARG,
+                        "--line-windows needs a text in memory and a tokenizer with a token for "
+                        "the ends of lines: --unit char, word or subword, and no --shards");
     return st ? st : make_model(s, &model, err);
 }
 

@@ -39,17 +39,22 @@ static void add_experts(hd_journal *j, const hd_news *n, const char *kind, hd_er
 
 static void add_training(hd_journal *j, const hd_news *n, hd_err *err)
 {
+    hd_field field[9 + HD_FIGURES] = {
+        HD_FIELD("loss", n->loss),
+        HD_FIELD("rate", n->rate),
+        HD_FIELD("gradient_norm", n->norm),
+        HD_FIELD("epoch", n->at->epoch),
+        HD_FIELD("tokens", n->at->tokens),
+        HD_FIELD("tokens_per_second", n->tokens_second),
+        HD_FIELD("gflops", n->flops_second / 1e9),
+        HD_FIELD("flops", n->at->flops),
+        HD_FIELD("skipped", n->at->skipped),
+    };
+    const hd_figure *f = n->figure;
+    size_t count = 9;
+    for (size_t i = 0; i < HD_FIGURES && f[i].name; i++) field[count++] = HD_FIELD(f[i].name, f[i].value);
     hd_journal_add(
-        j,
-        &(hd_report_line){.step = n->at->step,
-                          .kind = "train",
-                          HD_FIELDS(HD_FIELD("loss", n->loss), HD_FIELD("rate", n->rate),
-                                    HD_FIELD("gradient_norm", n->norm), HD_FIELD("epoch", n->at->epoch),
-                                    HD_FIELD("tokens", n->at->tokens),
-                                    HD_FIELD("tokens_per_second", n->tokens_second),
-                                    HD_FIELD("gflops", n->flops_second / 1e9),
-                                    HD_FIELD("flops", n->at->flops), HD_FIELD("skipped", n->at->skipped))},
-        err);
+        j, &(hd_report_line){.step = n->at->step, .kind = "train", .fields = field, .count = count}, err);
 }
 
 /* The foremost figure where it always was, before the others. */

@@ -3,6 +3,14 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/exponent.h"
 
+/* The loss of a row that was drawn, and its derivative by the log-probability. */
+static double policy_row(const hd_cross_entropy_args *a, size_t r, double logp, double *slope)
+{
+    const hd_real *row = hd_row(a->policy_rows, r);
+    return hd_policy_loss(a->policy, logp, (double)row[HD_POLICY_ADVANTAGE], (double)row[HD_POLICY_BEFORE],
+                          (double)row[HD_POLICY_REFERENCE], slope);
+}
+
 static void cross_entropy_row(const hd_cross_entropy_args *a, size_t r)
 {
     size_t n = hd_cols_of(a->x);
@@ -18,11 +26,11 @@ static void cross_entropy_row(const hd_cross_entropy_args *a, size_t r)
         in_place ? hd_row_exp(dx, x, n, max) : hd_row_exp_sum(x, n, max); /* x is lost here when dx is x */
     double lse = (double)max + log((double)sum), s = (double)a->smoothing;
     if (a->logp) hd_row(a->logp, r)[0] = (hd_real)(counts ? (double)at - lse : 0);
-    if (a->loss)
-        hd_row(a->loss, r)[0] =
-            counts ? (hd_real)((double)weight * (lse - (1 - s) * (double)at - s * average)) : 0;
+    double loss = lse - (1 - s) * (double)at - s * average, slope = -1;
+    if (a->policy_rows && counts) loss = policy_row(a, r, (double)at - lse, &slope);
+    if (a->loss) hd_row(a->loss, r)[0] = counts ? (hd_real)((double)weight * loss) : 0;
     if (!dx) return;
-    hd_real k = (hd_real)a->coef * weight;
+    hd_real k = (hd_real)a->coef * weight * (hd_real)-slope;
     if (!counts && in_place) {
         memset(dx, 0, n * sizeof *dx);
     } else if (in_place) {

@@ -8,10 +8,11 @@
 enum { CE_THREADS = 512 };
 
 typedef struct entropy_of {
-    mat loss, logp, dx, x, weight;
+    mat loss, logp, dx, x, weight, policy_rows;
     const int32_t *target;
     float smoothing, coef;
     bool add;
+    hd_policy_opt policy;
 } entropy_of;
 
 DEVICE float raw_max(const raw8<bf16> &x)
@@ -54,12 +55,24 @@ DEVICE bool row_counts(const entropy_of &k, size_t r)
     return false;
 }
 
-DEVICE void put_loss(const entropy_of &k, size_t r, float weight, float at, float max, float2 sums)
+/* The loss of a row that was drawn, and its derivative by the log-probability. */
+DEVICE double policy_row(const entropy_of &k, size_t r, double logp, double *slope)
 {
-    double lse = (double)max + log((double)sums.x), s = (double)k.smoothing;
-    double average = s > 0 ? (double)sums.y / k.x.cols : 0;
-    if (k.logp.p) mat_put(k.logp, r, 0, (float)((double)at - lse));
-    if (k.loss.p) mat_put(k.loss, r, 0, (float)((double)weight * (lse - (1 - s) * (double)at - s * average)));
+    return hd_policy_loss(k.policy, logp, mat_get(k.policy_rows, r, HD_POLICY_ADVANTAGE),
+                          mat_get(k.policy_rows, r, HD_POLICY_BEFORE),
+                          mat_get(k.policy_rows, r, HD_POLICY_REFERENCE), slope);
+}
+
+/* Returns what the weight of the gradient is multiplied by. */
+DEVICE float put_loss(const entropy_of &k, size_t r, float weight, float at, float max, float2 sums)
+{
+    if (threadIdx.x && !k.policy_rows.p) return 1;
+    double lse = (double)max + log((double)sums.x), s = (double)k.smoothing, slope = -1;
+    double average = s > 0 ? (double)sums.y / k.x.cols : 0, loss = lse - (1 - s) * (double)at - s * average;
+    if (k.policy_rows.p) loss = policy_row(k, r, (double)at - lse, &slope);
+    if (!threadIdx.x && k.logp.p) mat_put(k.logp, r, 0, (float)((double)at - lse));
+    if (!threadIdx.x && k.loss.p) mat_put(k.loss, r, 0, (float)((double)weight * loss));
+    return (float)-slope;
 }
 
 /* N: runs of eight that a thread holds */
@@ -96,9 +109,9 @@ __global__ void __launch_bounds__(CE_THREADS, sizeof(T) * N <= 16 ? 2 : 1) entro
         for (int j = 0; j < 8; j++) sum += quick_exp(v[j] - max), all += v[j];
     }
     float2 sums = block_sums(sum, all, room);
-    if (!threadIdx.x) put_loss(k, r, weight, at, max, sums);
+    float pull = put_loss(k, r, weight, at, max, sums);
     if (!k.dx.p) return;
-    float slope = k.coef * weight, share = slope / sums.x, smooth = slope * k.smoothing / (float)n;
+    float slope = k.coef * weight * pull, share = slope / sums.x, smooth = slope * k.smoothing / (float)n;
 #pragma unroll
     for (int i = 0; i < N; i++) {
         int c = (i * CE_THREADS + threadIdx.x) * 8;
@@ -134,9 +147,9 @@ static __global__ void entropy_wide_kernel(entropy_of k)
         sum += expf(v - max), all += v;
     }
     float2 sums = block_sums(sum, all, room);
-    if (!threadIdx.x) put_loss(k, r, weight, at, max, sums);
+    float pull = put_loss(k, r, weight, at, max, sums);
     if (!k.dx.p) return;
-    float slope = k.coef * weight, share = slope / sums.x, smooth = slope * k.smoothing / (float)n;
+    float slope = k.coef * weight * pull, share = slope / sums.x, smooth = slope * k.smoothing / (float)n;
     for (int c = threadIdx.x; c < n; c += blockDim.x) {
         float v = expf(mat_get(k.x, r, c) - max) * share - smooth;
         if (c == t) v -= slope * (1 - k.smoothing);
@@ -152,8 +165,10 @@ extern "C" hd_status hd_cuda_cross_entropy(hd_backend *b, const hd_cross_entropy
     const hd_tensor *all[] = {a->dx, a->x};
     walk_kind kind = n >= 1024 ? walk_kind_of(all, 2) : WALK_ANY;
     size_t runs = (n + CE_THREADS * 8 - 1) / (CE_THREADS * 8); /* of eight, to a thread */
-    entropy_of k = {mat_of(a->loss), mat_of(a->logp), mat_of(a->dx), mat_of(a->x), mat_of(a->weight),
-                    a->target,       a->smoothing,    a->coef,       a->add};
+    entropy_of k = {mat_of(a->loss), mat_of(a->logp),   mat_of(a->dx),
+                    mat_of(a->x),    mat_of(a->weight), mat_of(a->policy_rows),
+                    a->target,       a->smoothing,      a->coef,
+                    a->add,          a->policy};
     unsigned grid = (unsigned)rows;
     if (kind == WALK_BF16 && runs <= 2)
         entropy_kernel<bf16, 2><<<grid, CE_THREADS, 0, c->stream>>>(k);
