@@ -16,10 +16,10 @@
         "RMS norms of queries and keys: of each head, of the whole vector, or none", MODERN_BLOCKS)
     REAL("rope-theta", 0, "X", "10000", rope_theta, 1.000001, 1e15,
         "base of the wavelengths of rotary positions; larger ones for longer contexts", MODERN_BLOCKS)
-    INT("window", 0, "N", "0", window, 0, 1048576,
+    INT("sliding-window", 0, "N", "0", window, 0, 1048576,
         "tokens that attention sees, the current one included (sliding window); 0: all before it", MODERN_BLOCKS)
     INT("window-every", 0, "N", "0", window_every, 0, 1000,
-        "with --window: every N-th layer sees all tokens; 0: none does", MODERN_BLOCKS)
+        "with --sliding-window: every N-th layer sees all tokens; 0: none does", MODERN_BLOCKS)
     REAL("score-cap", 0, "X", "0", score_cap, 0, 1e6,
         "attention scores become X tanh(score / X); 0: as they are", MODERN_BLOCKS)
     REAL("logit-cap", 0, "X", "0", logit_cap, 0, 1e6, "logits become X tanh(logit / X); 0: as they are",

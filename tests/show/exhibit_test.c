@@ -452,7 +452,8 @@ static void every_language_model_is_shown(void **state)
 {
     (void)state;
     static const checked expects[HD_LM_KINDS] = {
-        [HD_LM_gru] = {0, 0, 1}, [HD_LM_lstm] = {0, 0, 1}, [HD_LM_gpt] = {1, 1, 0}};
+        [HD_LM_gru] = {0, 0, 1},   [HD_LM_lstm] = {0, 0, 1}, [HD_LM_gpt] = {1, 1, 0},
+        [HD_LM_llama] = {1, 1, 0}, [HD_LM_moe] = {1, 1, 0},  [HD_LM_deepseek] = {1, 1, 0}};
     static const char *const prompts[] = {"", "the", "the cat sat"};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);

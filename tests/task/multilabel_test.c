@@ -4,7 +4,7 @@
 
 #include "task/label/labeler.h"
 
-enum { ITEMS = 3, CLASSES = 2 };
+enum { ITEMS = 3, CLASSES = 2, FIGURES = 4 };
 
 /* The first item has the first label, the second both, the third none. */
 static int32_t label[] = {0, 0, 1};
@@ -22,9 +22,9 @@ static const hd_examples x = {.count = ITEMS,
                               .row = row,
                               .first = first};
 
-static void check(const hd_real logit[ITEMS][CLASSES], const double wanted[HD_FIGURES])
+static void check(const hd_real logit[ITEMS][CLASSES], const double wanted[FIGURES])
 {
-    static const char *const names[HD_FIGURES] = {"micro_f1", "macro_f1", "exact_match", "average_precision"};
+    static const char *const names[FIGURES] = {"micro_f1", "macro_f1", "exact_match", "average_precision"};
     hd_err err = {0};
     const hd_label_kind *kind = hd_label_kind_of(HD_TRAIN_MULTILABEL);
     double guess[ITEMS * CLASSES] = {0}, loss = 0;
@@ -39,7 +39,7 @@ static void check(const hd_real logit[ITEMS][CLASSES], const double wanted[HD_FI
     }
     assert_true(fabs(j.loss - loss) < 1e-6); /* logits are f32 */
     if (kind->judge(&found, &j, &err)) fail_msg("%s", err.text);
-    for (int k = 0; k < HD_FIGURES; k++) {
+    for (int k = 0; k < FIGURES; k++) {
         assert_string_equal(found.figure[k].name, names[k]);
         if (fabs(found.figure[k].value - wanted[k]) > 1e-12)
             fail_msg("%s is %.9g, not %.9g", names[k], found.figure[k].value, wanted[k]);

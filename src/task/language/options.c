@@ -90,7 +90,7 @@ static hd_status take_blocks(hd_taking *t, const hd_lm_opt *m, hd_err *err)
                {"head-width", (double)k->head_width},
                {"qk-norm", k->qk_norm},
                {"rope-theta", k->rotary.theta > 0 ? k->rotary.theta : 10000},
-               {"window", k->window},
+               {"sliding-window", k->window},
                {"window-every", k->window_every},
                {"score-cap", (double)k->score_cap},
                {"logit-cap", (double)m->logit_cap}};
