@@ -102,6 +102,22 @@ DEVICE void store8(float *p, const float v[8])
     ((float4 *)p)[1] = make_float4(v[4], v[5], v[6], v[7]);
 }
 
+/* W (1 or 8) neighbors as floats. */
+template <int W, typename T> DEVICE void load_wide(float v[W], const T *p)
+{
+    if constexpr (W == 8)
+        load8(v, p);
+    else
+        v[0] = to_float(p[0]);
+}
+template <int W, typename T> DEVICE void store_wide(T *p, const float v[W])
+{
+    if constexpr (W == 8)
+        store8(p, v);
+    else
+        set_float(p, v[0]);
+}
+
 /* Host: whether every row of t begins at such a boundary and is a multiple of eight long; NULL is fine. */
 static inline bool by_eights(const hd_tensor *t)
 {

@@ -37,30 +37,13 @@ extern "C" hd_status hd_cuda_moment(hd_backend *b, const hd_moment_args *a)
     return hd_cuda_done(c, "moment");
 }
 
-DEVICE void put(float *y, size_t i, float x)
-{
-    y[i] = x;
-}
-DEVICE void put(bf16 *y, size_t i, float x)
-{
-    y[i] = __float2bfloat16(x);
-}
-DEVICE float got(const float *x, size_t i)
-{
-    return x[i];
-}
-DEVICE float got(const bf16 *x, size_t i)
-{
-    return __bfloat162float(x[i]);
-}
-
 template <class T>
 static __global__ __launch_bounds__(THREADS) void unit_all(T *y, const float *x, const double *sum,
                                                            size_t count)
 {
     float by = (float)(1 / (sqrt(*sum) + 1e-7));
     EACH(i, count)
-    put(y, i, x[i] * by);
+    set_float(y + i, x[i] * by);
 }
 
 extern "C" hd_status hd_cuda_unit(hd_backend *b, const hd_unit_args *a)
@@ -85,7 +68,7 @@ static __global__ __launch_bounds__(THREADS) void descend_all(hd_descend_args a,
     float keep = (float)(1 - rate * (double)a.decay), by = (float)(rate * (double)a.scale);
     EACH(i, count)
     {
-        float w = keep * a.value[i] - by * got(x, i);
+        float w = keep * a.value[i] - by * to_float(x[i]);
         a.value[i] = w;
         if (a.shadow) ((bf16 *)a.shadow)[i] = __float2bfloat16(w);
     }

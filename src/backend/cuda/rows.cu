@@ -7,28 +7,13 @@
 
 enum { WARPS = 8, TURNS = 4, PIECE = 32, AHEAD = 4 };
 
-/* W (1 or 8) neighbors as floats. */
-template <int W, typename T> DEVICE void load(float v[W], const T *p)
-{
-    if constexpr (W == 8)
-        load8(v, p);
-    else
-        v[0] = to_float(p[0]);
-}
-template <int W, typename T> DEVICE void store(T *p, const float v[W])
-{
-    if constexpr (W == 8)
-        store8(p, v);
-    else
-        set_float(p, v[0]);
-}
 template <int W, typename T> DEVICE void add_to(T *p, const float v[W])
 {
     float sum[W];
-    load<W>(sum, p);
+    load_wide<W>(sum, p);
 #pragma unroll
     for (int i = 0; i < W; i++) sum[i] += v[i];
-    store<W>(p, sum);
+    store_wide<W>(p, sum);
 }
 
 /* Starts kernel<type of x, type of y, 8 or 1>. */
@@ -76,13 +61,13 @@ template <typename X, typename Y, int W> static __global__ void move_rows(moving
     for (int turn = 0; turn < TURNS; turn++, c += 32 * W) {
         if (c >= m.y.cols) break;
         float v[W] = {};
-        if (inside) load<W>(v, x + c);
+        if (inside) load_wide<W>(v, x + c);
 #pragma unroll
         for (int j = 0; j < W; j++) v[j] *= m.scale;
         if (m.add)
             add_to<W>(y + c, v);
         else
-            store<W>(y + c, v);
+            store_wide<W>(y + c, v);
     }
 }
 
@@ -146,14 +131,14 @@ template <typename X, typename Y, int W> static __global__ void sum_pieces(summi
     for (int i = 0; i < count; i += AHEAD) {
         float v[AHEAD][W];
 #pragma unroll
-        for (int j = 0; j < AHEAD; j++) load<W>(v[j], (const X *)s.x.p + row[i + j] * s.x.stride + c);
+        for (int j = 0; j < AHEAD; j++) load_wide<W>(v[j], (const X *)s.x.p + row[i + j] * s.x.stride + c);
 #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
             if (i + j >= count) continue;
             uint32_t k = key[1 + i + j];
             if (k != run) {
                 if (head)
-                    store<W>(head_at, acc);
+                    store_wide<W>(head_at, acc);
                 else
                     add_to<W>((Y *)s.y.p + run * s.y.stride + c, acc);
                 if (k >= rows) return;
@@ -166,9 +151,9 @@ template <typename X, typename Y, int W> static __global__ void sum_pieces(summi
         }
     }
     if (head)
-        store<W>(head_at, acc);
+        store_wide<W>(head_at, acc);
     else if (key[1 + count] == run)
-        store<W>(s.tail + (size_t)blockIdx.x * s.y.cols + c, acc);
+        store_wide<W>(s.tail + (size_t)blockIdx.x * s.y.cols + c, acc);
     else
         add_to<W>((Y *)s.y.p + run * s.y.stride + c, acc);
 }
@@ -190,13 +175,13 @@ template <typename X, typename Y, int W> static __global__ void join_pieces(summ
     int c = (int)((blockIdx.y * blockDim.x + threadIdx.x) * W);
     if (c >= s.y.cols) return;
     float acc[W];
-    load<W>(acc, (const float *)s.tail + (size_t)blockIdx.x * s.y.cols + c);
+    load_wide<W>(acc, (const float *)s.tail + (size_t)blockIdx.x * s.y.cols + c);
     const float *head = s.head + c;
     uint32_t p = blockIdx.x + 1;
     for (; p + AHEAD <= last; p += AHEAD) {
         float v[AHEAD][W];
 #pragma unroll
-        for (int j = 0; j < AHEAD; j++) load<W>(v[j], head + (size_t)(p + j) * s.y.cols);
+        for (int j = 0; j < AHEAD; j++) load_wide<W>(v[j], head + (size_t)(p + j) * s.y.cols);
 #pragma unroll
         for (int j = 0; j < AHEAD; j++)
 #pragma unroll
@@ -204,7 +189,7 @@ template <typename X, typename Y, int W> static __global__ void join_pieces(summ
     }
     for (; p < last; p++) {
         float v[W];
-        load<W>(v, head + (size_t)p * s.y.cols);
+        load_wide<W>(v, head + (size_t)p * s.y.cols);
 #pragma unroll
         for (int l = 0; l < W; l++) acc[l] += v[l];
     }
@@ -283,8 +268,8 @@ template <typename X, typename Y, int W> static __global__ void append_rows(appe
         Y *y = (Y *)a.y.p + (size_t)to * a.y.stride;
         for (int c = (int)threadIdx.x * W; c < a.x.cols; c += (int)blockDim.x * W) {
             float v[W];
-            load<W>(v, x + c);
-            store<W>(y + c, v);
+            load_wide<W>(v, x + c);
+            store_wide<W>(y + c, v);
         }
     }
 }
@@ -347,12 +332,12 @@ template <typename X, typename Y, int W> static __global__ void fold_rows(foldin
         for (int c = (int)threadIdx.x * W; c < n; c += (int)blockDim.x * W) {
             float v[W] = {};
             if (f.back) {
-                load<W>(v, wide + c);
+                load_wide<W>(v, wide + c);
                 add_to<W>(x + c, v);
                 continue;
             }
-            if (at < inside) load<W>(v, x + c);
-            store<W>(wide + c, v);
+            if (at < inside) load_wide<W>(v, x + c);
+            store_wide<W>(wide + c, v);
         }
     }
 }

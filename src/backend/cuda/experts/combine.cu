@@ -65,21 +65,6 @@ extern "C" hd_status hd_cuda_combine(hd_backend *b, const hd_combine_args *a)
 }
 
 /* W columns at a time: 8, or 1 where rows lie anywhere. */
-template <typename T, int W> DEVICE void take(float v[W], const T *p)
-{
-    if constexpr (W == 8)
-        load8(v, p);
-    else
-        v[0] = to_float(p[0]);
-}
-template <typename T, int W> DEVICE void put(T *p, const float v[W])
-{
-    if constexpr (W == 8)
-        store8(p, v);
-    else
-        set_float(p, v[0]);
-}
-
 template <typename T, int W> static __global__ void combine_back_kernel(const __grid_constant__ summing k)
 {
     size_t i = ((size_t)blockIdx.x * THREADS + threadIdx.x) / 32;
@@ -93,17 +78,17 @@ template <typename T, int W> static __global__ void combine_back_kernel(const __
     float w = weight_at(k.weights, t, own), sum = 0;
     for (int c = W * lane; c < k.dy.cols; c += 32 * W) {
         float d[W], v[W];
-        take<T, W>(d, dy + c);
+        load_wide<W>(d, dy + c);
         if (k.dweights.p) {
-            take<T, W>(v, x + c);
+            load_wide<W>(v, x + c);
 #pragma unroll
             for (int j = 0; j < W; j++) sum += d[j] * v[j];
         }
         if (!k.dx.p) continue;
-        if (k.add) take<T, W>(v, dx + c);
+        if (k.add) load_wide<W>(v, dx + c);
 #pragma unroll
         for (int j = 0; j < W; j++) v[j] = w * d[j] + (k.add ? v[j] : 0);
-        put<T, W>(dx + c, v);
+        store_wide<W>(dx + c, v);
     }
     sum = warp_sum(sum);
     if (k.dweights.p && !lane) mat_put_or_add(k.dweights, t, own, sum, true);
