@@ -96,8 +96,8 @@ typedef struct hd_grouped_outer_args {
     size_t experts;
 } hd_grouped_outer_args;
 
-/* Behind an update, unless it is skipped: bias[e] += rate * sign(mean of load - load[e]), bias NULL: none.
-   was = load, load = 0, both [E]. */
+/* Behind an update, unless it is skipped: bias[e] += rate * (1 - settled) * sign(mean of load - load[e]),
+   bias NULL: none. was = load, load = 0, both [E]. */
 typedef struct hd_balance_args {
     const hd_tensor *bias, *load, *was;
     float rate;

@@ -10,7 +10,7 @@ typedef struct hd_step {
     uint32_t number;  /* counts training or decoding steps: second part of every random key */
     uint32_t updates; /* t of Adam: updates done, this one included; the clip kernel counts */
     float rate;       /* learning rate of this step */
-    float pad;
+    float settled;    /* share of the peak rate that the schedule has taken away since the warm-up */
     double weight; /* divisor of the summed gradients: tokens of all micro-batches and processes */
     double norm;   /* global norm of the divided gradient, as measured */
     float clip;    /* factor of the clipping; 1 if nothing is clipped */

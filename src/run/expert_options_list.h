@@ -25,7 +25,7 @@
         "loss over all tokens of a batch and all layers; sequence: one of each window and layer; both: bias and sequence; none",
         BALANCING)
     REAL("balance-loss", 0, "X", "0.01", balance_loss, 0, 100, "coefficient of the loss that --balance adds", BALANCING)
-    REAL("balance-rate", 0, "X", "0.001", balance_rate, 0, 100, "by how much --balance bias moves biases in an update",
+    REAL("balance-rate", 0, "X", "0.001", balance_rate, 0, 100, "by how much --balance bias moves biases in an update, falling with the schedule",
         BALANCING)
 
 /* clang-format on */

@@ -135,7 +135,9 @@ static hd_status update(trainer *t, hd_err *err)
     t->rate = hd_schedule_rate(&(hd_schedule){t->opt->schedule.kind, t->opt->schedule.peak, t->warmup,
                                               t->at.decay_steps, t->opt->schedule.floor},
                                t->at.step);
-    t->r->now.rate = (float)t->rate, t->r->now.weight = t->opt->sum_loss ? 1 : (double)load.tokens;
+    t->r->now.rate = (float)t->rate;
+    t->r->now.settled = t->at.step > t->warmup ? (float)(1 - t->rate / t->opt->schedule.peak) : 0;
+    t->r->now.weight = t->opt->sum_loss ? 1 : (double)load.tokens;
     s = compute(t, &load, &skipped, err);
     if (s) return s;
     if (skipped) return skip(t, err);

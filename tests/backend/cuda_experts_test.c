@@ -220,7 +220,7 @@ static void balance(void **state)
         for (int i = 0; i < 100; i++) loads[i] = (float)(i * 37 % 11);
         hd_step now = pair_now;
         void *step[2];
-        now.skip = skip;
+        now.skip = skip, now.settled = 0.4f;
         twin_bytes(p, step, &now, sizeof now);
         twin *load = twin_from(p, "load", 1, 100, REAL | FLAT, loads),
              *was = twin_normal(p, "was", 1, 100, REAL | FLAT, 1),

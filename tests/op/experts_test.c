@@ -251,6 +251,10 @@ static void balance_moves_the_bias_by_the_sign(void **state)
     assert_memory_equal(bias, want, sizeof want);
     assert_memory_equal(was, loads, sizeof loads);
     assert_memory_equal(load, none, sizeof none);
+    step.settled = 0.75f; /* the schedule is at a quarter of its peak, and so are the biases' moves */
+    load[0] = 4;
+    assert_int_equal(b->kernel.balance(b, &a), HD_OK);
+    assert_true(bias[0] == -.625f && bias[1] == .625f);
     hd_backend_free(b);
 }
 

@@ -179,6 +179,7 @@ hd_status KERNEL(balance)(hd_backend *b, const hd_balance_args *a)
 {
     size_t n = hd_cols_of(a->load);
     hd_real *load = a->load->data, *was = a->was->data, *bias = a->bias ? a->bias->data : NULL, mean = 0;
+    hd_real rate = a->rate * (1 - a->step->settled);
     (void)b;
     if (a->step->skip) {
         memset(load, 0, n * sizeof *load);
@@ -187,7 +188,7 @@ hd_status KERNEL(balance)(hd_backend *b, const hd_balance_args *a)
     for (size_t e = 0; e < n; e++) mean += load[e];
     mean /= (hd_real)n;
     for (size_t e = 0; e < n; e++) {
-        if (bias) bias[e] += a->rate * (hd_real)((mean > load[e]) - (mean < load[e]));
+        if (bias) bias[e] += rate * (hd_real)((mean > load[e]) - (mean < load[e]));
         was[e] = load[e], load[e] = 0;
     }
     return HD_OK;

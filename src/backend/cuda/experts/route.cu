@@ -210,6 +210,7 @@ static __global__ void balance_kernel(float *bias, float *load, float *was, int 
                                       const hd_step *step)
 {
     float mean = 0; /* every thread by itself, in one order */
+    rate *= 1 - step->settled;
     for (int e = 0; e < n; e++) mean += load[e];
     mean /= (float)n;
     __syncthreads();
