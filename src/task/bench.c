@@ -67,6 +67,8 @@ static const spec specs[] = {
     {"base beam4 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 4, .gpu = true},
     {"gpt2 greedy 1", DECODE_GPT, 12, 12, 768, 3072, 50257, 1, 128, 1, .gpu = false},
     {"gpt2 greedy 64", DECODE_GPT, 12, 12, 768, 3072, 50257, 64, 128, 1, .gpu = true},
+    {"llama greedy 1", DECODE_GPT, 12, 12, 768, 2048, 50257, 1, 128, 1, .llama = true},
+    {"llama greedy 64", DECODE_GPT, 12, 12, 768, 2048, 50257, 64, 128, 1, .gpu = true, .llama = true},
     {"moe greedy 1", DECODE_GPT, 12, 12, 768, 2048, 50257, 1, 128, 1, .llama = true, .experts = 8},
     {"moe greedy 64", DECODE_GPT, 12, 12, 768, 2048, 50257, 64, 128, 1, .gpu = true, .llama = true,
      .experts = 8},
