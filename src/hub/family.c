@@ -107,8 +107,7 @@ hd_status hd_family_rename(hd_params *p, void (*put)(hd_text *to, const char *na
         put(&name, p->list[i]->name, context);
         hd_status s = hd_text_status(&name, err);
         if (s) return hd_text_release(&name), s;
-        hd_mem_free(p->list[i]->name);
-        p->list[i]->name = name.data;
+        hd_param_rename(p, p->list[i], name.data);
     }
     return HD_OK;
 }

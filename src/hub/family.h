@@ -32,6 +32,8 @@
     X(mixtral, "a language model: generate, chat, perplexity")     \
     X(olmoe, "a language model: generate, chat, perplexity")       \
     X(qwen3_moe, "a language model: generate, chat, perplexity")   \
+    X(deepseek_v2, "a language model: generate, chat, perplexity") \
+    X(deepseek_v3, "a language model: generate, chat, perplexity") \
     X(marian, "a translator: translate, rank, explain")            \
     X(pegasus, "a translator: translate, rank, explain")           \
     X(t5, "a translator: translate, rank, explain")                \
@@ -45,7 +47,7 @@
 /* A model on its way from one folder to another. */
 typedef struct hd_passage {
     const struct hd_family *family;
-    const char *from, *to; /* `to` is there and empty; borrowed */
+    const char *from, *to; /* `to` is there and empty; borrowed. NULL: the model is described alone */
     hd_model_folder m;     /* importing: first with its tokenizers, labels and pooling alone */
     /* Importing, what it becomes: a model of these options. */
     hd_train_task task;
@@ -55,7 +57,8 @@ typedef struct hd_passage {
     hd_encdec_opt encdec;
     hd_classifier_opt classifier;
     hd_detr_opt detr;
-    bool copies; /* of a translator: its output is a copy of the target's table */
+    bool copies;       /* of a translator: its output is a copy of the target's table */
+    char left_out[32]; /* tensors whose names begin so say nothing; "": none */
 } hd_passage;
 
 /* For `make`: of p->bert and so on. */

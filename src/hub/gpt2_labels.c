@@ -86,7 +86,6 @@ hd_status hd_family_gpt2_name_head(hd_classifier *m, const char *name, hd_err *e
     hd_param *w = m->out.w, *b = m->out.b;
     char *copy = hd_mem_text(name);
     if (!copy) return hd_err_nomem(err, 1);
-    hd_mem_free(w->name), hd_mem_free(b->name);
-    w->name = copy, b->name = NULL;
+    hd_param_rename(m->params, w, copy), hd_param_rename(m->params, b, NULL);
     return HD_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file/folder.h"
 #include "base/file/staging.h"
@@ -103,7 +104,8 @@ static hd_status import(hd_passage *p, hd_model_config *c, hd_backend *backend, 
         if (form->name) form->name(p);
         if (m.params->err.status) s = hd_err_set(err, m.params->err.status, "%s", m.params->err.text);
     }
-    if (!s) s = hd_family_weights_load(m.params, p->from, p->family->ignored, err);
+    const hd_weights_ignored ignored = {p->family->ignored, p->left_out};
+    if (!s) s = hd_family_weights_load(m.params, p->from, &ignored, err);
     if (!s && form->complete) s = form->complete(p, err);
     if (!s) s = hd_model_folder_write(&p->m, p->to, err);
     if (!s) s = hd_family_carry(p, err);
@@ -147,6 +149,51 @@ static hd_status import_gguf(const char *from, const char *to, hd_backend *backe
 hd_status hd_import(const char *from, const char *to, hd_backend *backend, hd_err *err)
 {
     return (hd_gguf_is(from) ? import_gguf : import_folder)(from, to, backend, err);
+}
+
+/* -- what a config.json says -- */
+
+/* Of a file or of the folder that it lies in. */
+static void read_config(hd_model_config *c, char folder[HD_PATH], const char *path, hd_err *err)
+{
+    struct stat info;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const bool file = !stat(path, &info) && S_ISREG(info.st_mode);
+    snprintf(folder, HD_PATH, "%.*s", file ? slash ? (int)(slash - path + 1) : 1 : (int)strlen(path),
+             file && !slash ? "." : path);
+    if (file)
+        hd_model_config_read_file(c, folder, name, err);
+    else
+        hd_model_config_read(c, folder, "save_pretrained() of transformers", err);
+}
+
+bool hd_import_is_published(const char *path)
+{
+    hd_err unseen = {0};
+    hd_model_config c;
+    char folder[HD_PATH];
+    read_config(&c, folder, path, &unseen);
+    const bool is = !c.status && hd_model_config_has(&c, "model_type") && !hd_model_config_has(&c, "format");
+    hd_model_config_release(&c);
+    return is;
+}
+
+hd_status hd_import_describe(hd_model_folder *out, const char **type, const char *path, hd_err *err)
+{
+    char folder[HD_PATH];
+    hd_model_config c;
+    hd_model m = {0};
+    hd_passage p = {.from = folder};
+    read_config(&c, folder, path, err);
+    hd_status s = c.status;
+    if (!s) p.family = family_of(&c), s = c.status;
+    if (!s) p.family->form->read(&p, &c), s = c.status;
+    if (!s) s = hd_backend_new(&p.m.described, "null", NULL, err);
+    if (!s) s = p.make(&m, &p, p.m.described, err);
+    if (!s) hd_model_folder_take(&p.m, p.task, m), *type = p.family->type, *out = p.m;
+    if (s) hd_model_folder_release(&p.m);
+    hd_model_config_release(&c);
+    return s;
 }
 
 /* -- and back -- */

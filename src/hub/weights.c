@@ -95,13 +95,20 @@ static bool is_known(const hd_params *p, const char *name)
     return prefix && !strncmp(name, p->prefix, prefix) && hd_params_find(p, name + prefix);
 }
 
+/* Of tensors that say nothing. */
+static bool is_ignored(const char *name, const hd_weights_ignored *i)
+{
+    const size_t size = strlen(i->start);
+    return has_ending(name, i->endings) || (size && !strncmp(name, i->start, size));
+}
+
 static hd_status check_names(const hd_params *p, const weights *w, const char *folder,
-                             const char *const *ignored, hd_err *err)
+                             const hd_weights_ignored *ignored, hd_err *err)
 {
     for (size_t f = 0; f < w->count; f++)
         for (size_t i = 0; i < hd_safetensors_count(w->file[f]); i++) {
             const char *name = hd_safetensors_at(w->file[f], i)->name;
-            if (!has_ending(name, ignored) && !is_known(p, name))
+            if (!is_ignored(name, ignored) && !is_known(p, name))
                 return hd_err_set(err, HD_EFORMAT,
                                   "%s/%s: tensor \"%.120s\" does not belong to a model of this config.json",
                                   folder, w->name[f], name);
@@ -130,7 +137,8 @@ static void end(opened *o)
     hd_mem_free(o->w);
 }
 
-hd_status hd_family_weights_load(hd_params *p, const char *folder, const char *const *ignored, hd_err *err)
+hd_status hd_family_weights_load(hd_params *p, const char *folder, const hd_weights_ignored *ignored,
+                                 hd_err *err)
 {
     opened o;
     hd_status s = begin(&o, folder, err);

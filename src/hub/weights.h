@@ -5,9 +5,16 @@
 
 #include "nn/param.h"
 
-/* Fills all parameters. A tensor that none of them is gets refused by its name, but for those whose names end
-   in one of `ignored` (ends with NULL): tables that are computed here. Numbers of 16 bits are widened. */
-hd_status hd_family_weights_load(hd_params *p, const char *folder, const char *const *ignored, hd_err *err);
+/* Tensors that say nothing here, by their names: tables that are computed, layers that are not run. */
+typedef struct hd_weights_ignored {
+    const char *const *endings; /* ends with NULL */
+    const char *start;          /* "": none */
+} hd_weights_ignored;
+
+/* Fills all parameters. A tensor that none of them is gets refused by its name, but for those that are
+   ignored. Numbers of 16 bits are widened. */
+hd_status hd_family_weights_load(hd_params *p, const char *folder, const hd_weights_ignored *ignored,
+                                 hd_err *err);
 /* Whether a tensor has a name that ends so. */
 hd_status hd_family_weights_have(bool *out, const char *folder, const char *ending, hd_err *err);
 /* Whether the files may hold the parameters, which need no memory (of the null backend): a config.json can

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/serial.h"
 
+enum { FIRST_SLOTS = 1024 };
 enum { SPACING = HD_ALIGN / sizeof(hd_real) }; /* parameters begin on cache lines */
 
 void hd_params_init(hd_params *p, hd_backend *backend)
@@ -27,11 +28,42 @@ void hd_params_release(hd_params *p)
         hd_mem_free(p->list[i]->name);
         hd_mem_free(p->list[i]);
     }
-    hd_mem_free(p->list), hd_mem_free(p->balanced);
+    hd_mem_free(p->list), hd_mem_free(p->balanced), hd_mem_free(p->slot);
     if (p->value) p->backend->release(p->backend, p->value, p->total * sizeof(hd_real));
     if (p->grad) p->backend->release(p->backend, p->grad, p->trainable * sizeof(hd_real));
     if (p->shadow) p->backend->release(p->backend, p->shadow, p->total * sizeof *p->shadow);
     *p = (hd_params){0};
+}
+
+/* -- names: of experts there are tens of thousands -- */
+
+/* The slot of a name, or the empty one for it. There is always one. */
+static uint32_t *slot_of(const hd_params *p, const char *name)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    for (const char *c = name; *c; c++) h = (h ^ (uint8_t)*c) * 0x100000001b3u;
+    for (size_t i = (h ^ h >> 32) & (p->slots - 1);; i = (i + 1) & (p->slots - 1))
+        if (!p->slot[i] || !strcmp(p->list[p->slot[i] - 1]->name, name)) return &p->slot[i];
+}
+
+/* Makes room for one more. */
+static hd_status grow_slots(hd_params *p)
+{
+    if (p->renamed || 2 * (p->count + 1) <= p->slots) return HD_OK;
+    size_t slots = p->slots ? 2 * p->slots : FIRST_SLOTS;
+    uint32_t *slot = hd_mem_array(slots, sizeof *slot);
+    if (!slot) return hd_err_nomem(&p->err, slots * sizeof *slot);
+    hd_mem_free(p->slot);
+    p->slot = slot, p->slots = slots;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->list[i]->name) *slot_of(p, p->list[i]->name) = (uint32_t)i + 1;
+    return HD_OK;
+}
+
+void hd_param_rename(hd_params *p, hd_param *one, char *name)
+{
+    hd_mem_free(one->name);
+    one->name = name, p->renamed = true;
 }
 
 static hd_param *add(hd_params *p, size_t rows, size_t cols, hd_init init, const char *name)
@@ -39,7 +71,8 @@ static hd_param *add(hd_params *p, size_t rows, size_t cols, hd_init init, const
     if (p->err.status) return NULL;
     if (name && hd_params_find(p, name))
         return hd_err_set(&p->err, HD_EARG, "two parameters are called '%s'", name), NULL;
-    if (hd_mem_reserve(&p->list, &p->room, p->count + 1, sizeof *p->list, &p->err)) return NULL;
+    if (hd_mem_reserve(&p->list, &p->room, p->count + 1, sizeof *p->list, &p->err) || grow_slots(p))
+        return NULL;
     hd_param *one = hd_mem_zero(sizeof *one);
     char *copy = name && one ? hd_mem_text(name) : NULL;
     if (!one || (name && !copy)) return hd_mem_free(one), hd_err_nomem(&p->err, sizeof *one), NULL;
@@ -50,6 +83,7 @@ static hd_param *add(hd_params *p, size_t rows, size_t cols, hd_init init, const
                       .trainable = init.kind != HD_INIT_TABLE,
                       .decay = cols > 0};
     one->t.is_param = true;
+    if (copy && !p->renamed) *slot_of(p, copy) = (uint32_t)p->count + 1;
     return p->list[p->count++] = one;
 }
 
@@ -132,6 +166,10 @@ void hd_param_matrices(hd_param *one, size_t first, size_t second, size_t third)
 
 hd_param *hd_params_find(const hd_params *p, const char *name)
 {
+    if (!p->renamed) {
+        uint32_t found = p->slots ? *slot_of(p, name) : 0;
+        return found ? p->list[found - 1] : NULL;
+    }
     for (size_t i = 0; i < p->count; i++)
         if (p->list[i]->name && !strcmp(p->list[i]->name, name)) return p->list[i];
     return NULL;

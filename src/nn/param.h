@@ -66,6 +66,9 @@ typedef struct hd_params {
     uint64_t serial; /* tells them apart from later ones at the same address; 0: released */
     hd_param **list;
     size_t count, room;
+    uint32_t *slot; /* hash table of names: index + 1, 0 where empty; NULL: names are looked through */
+    size_t slots;
+    bool renamed;            /* ... since they are not what they were */
     hd_real *value, *grad;   /* flat, backend memory */
     uint16_t *shadow;        /* value in bf16 if the backend computes in it, read by products; or NULL */
     size_t total, trainable; /* numbers in value; in grad */
@@ -106,6 +109,8 @@ void hd_param_shape(hd_param *one, int rank, const size_t *shape);
    many rows; those of 0 are none. Accepts NULL. */
 void hd_param_matrices(hd_param *one, size_t first, size_t second, size_t third);
 hd_param *hd_params_find(const hd_params *p, const char *name);
+/* Takes `name`, of hd_mem_*; NULL: it is in no file. */
+void hd_param_rename(hd_params *p, hd_param *one, char *name);
 
 /* Glob patterns of names that are frozen in training; borrowed. */
 typedef struct hd_frozen {

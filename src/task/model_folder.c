@@ -120,7 +120,7 @@ void hd_model_folder_take(hd_model_folder *f, hd_train_task task, hd_model model
     f->task = is, f->model = model, f->pictures = z.image, f->sounds = z.sound;
     if (!f->tokenizer[1]) f->tokenizer[1] = f->tokenizer[0];
     if (!f->longest) f->longest = z.positions;
-    bool lines = !z.bare && !z.image && !z.sound;
+    bool lines = !z.bare && !z.image && !z.sound && f->tokenizer[0];
     f->start = is->start && lines && hd_tokenizer_special(f->tokenizer[0]).start >= 0;
     f->end = is->end && lines;
     f->drops_start = is->start && !is->end;

@@ -95,6 +95,13 @@ static void every_language_model(void **state)
     check_back(TEXT "--task lm --model gpt --unit char --context 30 --untied", ask, "tokenizer.txt");
     check_back(TEXT "--task lm --model gpt --unit subword --vocab-size 290 --context 30", ask,
                "tokenizer.model");
+    check_back(TEXT "--task lm --model llama --unit word --context 12", ask, "tokenizer.txt");
+    check_back(TEXT "--task lm --preset deepseek-nano --layers 2 --unit word --context 12 --experts 4", ask,
+               "tokenizer.txt");
+    check_back(TEXT
+               "--task lm --model deepseek --layers 2 --unit word --context 12 --experts 4 --query-rank 6 "
+               "--shared-experts 2 --router softmax --router-raw --balance sequence",
+               ask, "tokenizer.txt");
 }
 
 static void every_masked_model_and_classifier(void **state)

@@ -103,6 +103,49 @@ static void devices_are_listed(void **state)
     json_decref(o);
 }
 
+/* DeepSeek-V3, of which there is only what config.json says. */
+static const char V3[] =
+    "{\"model_type\": \"deepseek_v3\", \"architectures\": [\"DeepseekV3ForCausalLM\"], \"hidden_size\": "
+    "7168, "
+    "\"intermediate_size\": 18432, \"moe_intermediate_size\": 2048, \"num_hidden_layers\": 61, "
+    "\"num_attention_heads\": 128, \"num_key_value_heads\": 128, \"n_shared_experts\": 1, "
+    "\"n_routed_experts\": 256, \"num_experts_per_tok\": 8, \"n_group\": 8, \"topk_group\": 4, "
+    "\"first_k_dense_replace\": 3, \"moe_layer_freq\": 1, \"norm_topk_prob\": true, "
+    "\"routed_scaling_factor\": 2.5, \"scoring_func\": \"sigmoid\", \"topk_method\": \"noaux_tc\", "
+    "\"q_lora_rank\": 1536, \"kv_lora_rank\": 512, \"qk_nope_head_dim\": 128, \"qk_rope_head_dim\": 64, "
+    "\"v_head_dim\": 128, \"max_position_embeddings\": 163840, \"vocab_size\": 129280, \"rope_theta\": "
+    "10000, "
+    "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 40, \"original_max_position_embeddings\": 4096, "
+    "\"beta_fast\": 32, \"beta_slow\": 1, \"mscale\": 1.0, \"mscale_all_dim\": 1.0}, "
+    "\"quantization_config\": {\"quant_method\": \"fp8\"}, \"num_nextn_predict_layers\": 1}";
+
+static void a_published_config_is_enough(void **state)
+{
+    (void)state;
+    mkdir(at("v3"), 0755);
+    put_file(at("v3/config.json"), V3);
+    put_file(at("other.json"), V3);
+    static const char *const ways[] = {"v3", "v3/", "v3/config.json", "other.json"};
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        char command[100];
+        snprintf(command, sizeof command, "$HEED info %s --json", ways[i]);
+        json_t *o = object_of(command);
+        assert_string_equal(text(o, "published"), "deepseek_v3");
+        assert_int_equal(number(o, "parameters"), 671026419200);
+        assert_int_equal(number(o, "numbers in the cache"), 61 * 576);
+        assert_int_equal(number(o, "cache bytes, bf16"), 70272);
+        assert_int_equal(number(o, "ordinary cache, bf16"), 2 * 61 * 32768);
+        const double ratio = json_number_value(json_object_get(o, "cache smaller by"));
+        assert_true(ratio > 56.8 && ratio < 57);
+        json_decref(o);
+    }
+    assert_fails("$HEED info v3 --verify", 1, "--verify checks models of heed|import it");
+    put_file(at("odd.json"), "{\"model_type\": \"odd\"}");
+    assert_fails("$HEED info odd.json", 1, "\"model_type\" is \"odd\"");
+    put_file(at("cut.json"), "{\"model_type\": ");
+    assert_fails("$HEED info cut.json", 1, "cut.json");
+}
+
 static void what_is_missing_is_said_once(void **state)
 {
     (void)state;
@@ -118,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_is_described),
         cmocka_unit_test(devices_are_listed),
+        cmocka_unit_test(a_published_config_is_enough),
         cmocka_unit_test(what_is_missing_is_said_once),
     };
     return cmocka_run_group_tests(tests, make_model, scratch_remove);

@@ -10,8 +10,15 @@
 #define DECODER_TOKENIZER HEED_SOURCE "/tests/text/published/llama3/tokenizer.json"
 
 enum { VOCAB = 512, WIDTH = 32, INNER = 48, IDS = 96, SEEN = 9, STRIDE = 32, WRITTEN = 64 };
+enum { LONG = 2100, LONG_SEEN = 5 };
 
-static const int rows_seen[SEEN] = {0, 1, 7, 8, 9, 31, 63, 64, 95};
+static const int rows_seen[SEEN] = {0, 1, 7, 8, 9, 31, 63, 64, 95},
+                 long_rows_seen[LONG_SEEN] = {96, 511, 1024, 2047, 2099};
+
+#define LATENT(query)                                                         \
+    {                                                                         \
+        .rank = 16, .query_rank = query, .plain = 8, .rotated = 8, .value = 6 \
+    }
 
 static const struct shape {
     const char *name;
@@ -20,10 +27,14 @@ static const struct shape {
     bool whole_norm;                                    /* q/k norms go over all heads */
     size_t experts, inner, dense; /* so many, of so many columns, but in the first layers */
     bool mixtral;
+    hd_latent_opt latent;
+    size_t shared; /* columns of shared experts */
+    bool bias_of_choice;
 } shapes[] = {
     {"llama", 3, 4, 2, 8, .untied = true},
     {"llama-biased", 3, 4, 2, 8, .bias = true},
     {"llama-linear", 3, 4, 4, 8, .untied = false},
+    {"llama-dynamic", 3, 4, 4, 8, .untied = false},
     {"mistral", 3, 4, 2, 16, .untied = true},
     {"qwen2", 3, 4, 2, 8, .untied = true, .qkv_bias = true},
     {"qwen3", 3, 4, 2, 16, .qk_norm = true},
@@ -33,7 +44,17 @@ static const struct shape {
     {"mixtral", 3, 4, 2, 8, .untied = true, .experts = 4, .inner = 24, .mixtral = true},
     {"olmoe", 3, 4, 2, 8, .untied = true, .qk_norm = true, .whole_norm = true, .experts = 8, .inner = 24},
     {"qwen3_moe", 3, 4, 2, 16, .untied = true, .qk_norm = true, .experts = 8, .inner = 24, .dense = 1},
+    {"deepseek_v2", 3, 4, .untied = true, .latent = LATENT(12), .experts = 8, .inner = 12, .dense = 1,
+     .shared = 24},
+    {"deepseek_v2-lite", 3, 4, .untied = true, .latent = LATENT(0), .experts = 8, .inner = 12, .dense = 1,
+     .shared = 12},
+    {"deepseek_v3", 3, 4, .untied = true, .latent = LATENT(12), .experts = 8, .inner = 12, .dense = 1,
+     .shared = 12, .bias_of_choice = true},
+    {"deepseek_v3-halves", 3, 4, .latent = LATENT(0), .experts = 8, .inner = 12, .shared = 12,
+     .bias_of_choice = true},
 };
+
+#undef LATENT
 
 /* -- folders -- */
 
@@ -69,17 +90,42 @@ static void put_experts(store *s, const struct shape *d, size_t l)
         for (int i = 0; i < 3; i++)
             put(s, i == 2 ? WIDTH : d->inner, i == 2 ? d->inner : WIDTH,
                 "model.layers.%zu.%s.experts.%zu.%s.weight", l, where, e, names[d->mixtral][i]);
+    if (d->bias_of_choice) put(s, d->experts, 0, "model.layers.%zu.mlp.gate.e_score_correction_bias", l);
+    for (int i = 0; d->shared && i < 3; i++)
+        put(s, i == 2 ? WIDTH : d->shared, i == 2 ? d->shared : WIDTH,
+            "model.layers.%zu.mlp.shared_experts.%s.weight", l, names[0][i]);
 }
 
-static void put_layer(store *s, const struct shape *d, size_t l)
+static void put_latent(store *s, const struct shape *d, size_t l)
+{
+    const hd_latent_opt *a = &d->latent;
+    const size_t asked = d->heads * (a->plain + a->rotated);
+    if (a->query_rank) {
+        put_linear(s, l, "self_attn.q_a_proj", a->query_rank, WIDTH, false);
+        put(s, a->query_rank, 0, "model.layers.%zu.self_attn.q_a_layernorm.weight", l);
+    }
+    put_linear(s, l, a->query_rank ? "self_attn.q_b_proj" : "self_attn.q_proj", asked,
+               a->query_rank ? a->query_rank : WIDTH, false);
+    put_linear(s, l, "self_attn.kv_a_proj_with_mqa", a->rank + a->rotated, WIDTH, false);
+    put(s, a->rank, 0, "model.layers.%zu.self_attn.kv_a_layernorm.weight", l);
+    put_linear(s, l, "self_attn.kv_b_proj", d->heads * (a->plain + a->value), a->rank, false);
+    put_linear(s, l, "self_attn.o_proj", WIDTH, d->heads * a->value, false);
+}
+
+static void put_attention(store *s, const struct shape *d, size_t l)
 {
     const bool qkv = d->bias || d->qkv_bias;
-    put(s, WIDTH, 0, "model.layers.%zu.input_layernorm.weight", l);
-    put(s, WIDTH, 0, "model.layers.%zu.post_attention_layernorm.weight", l);
     put_linear(s, l, "self_attn.q_proj", d->heads * d->head, WIDTH, qkv);
     put_linear(s, l, "self_attn.k_proj", d->kv_heads * d->head, WIDTH, qkv);
     put_linear(s, l, "self_attn.v_proj", d->kv_heads * d->head, WIDTH, qkv);
     put_linear(s, l, "self_attn.o_proj", WIDTH, d->heads * d->head, d->bias);
+}
+
+static void put_layer(store *s, const struct shape *d, size_t l)
+{
+    put(s, WIDTH, 0, "model.layers.%zu.input_layernorm.weight", l);
+    put(s, WIDTH, 0, "model.layers.%zu.post_attention_layernorm.weight", l);
+    (d->latent.rank ? put_latent : put_attention)(s, d, l);
     if (d->experts && l >= d->dense)
         put_experts(s, d, l);
     else {
@@ -134,15 +180,22 @@ static int32_t *ids_of(FILE *f, int32_t *ids, int count)
     return ids;
 }
 
-static void check_rows(FILE *f, const hd_real *logits)
+/* Logits of these rows of a text. */
+static void check_rows(FILE *f, hd_run *r, const hd_model_folder *l, const int32_t *ids, int32_t length,
+                       const int *rows, int count)
 {
-    for (int i = 0; i < SEEN; i++)
+    hd_run_begin(r, HD_INFERENCE);
+    const hd_seg *seg = hd_seg_of(r, &length, 1, NULL);
+    hd_rows x = hd_model_rows(r, &l->model, &(hd_items){.seg = seg, .ids = hd_ints(r, ids, (size_t)length)});
+    hd_real *logits = host_copy(r, hd_gpt_logits(r, hd_model_folder_lm(l)->model, x));
+    for (int i = 0; i < count; i++)
         for (int k = 0; k < VOCAB / STRIDE; k++) {
-            double want, got = (double)logits[(size_t)rows_seen[i] * VOCAB + (size_t)(k * STRIDE)];
+            double want, got = (double)logits[(size_t)rows[i] * VOCAB + (size_t)(k * STRIDE)];
             assert_int_equal(fscanf(f, "%lf", &want), 1);
             if (!(fabs(want - got) < 1e-4))
-                fail_msg("row %d, token %d: %g, not %g", rows_seen[i], k * STRIDE, got, want);
+                fail_msg("row %d, token %d: %g, not %g", rows[i], k * STRIDE, got, want);
         }
+    free(logits);
 }
 
 static void check_written(FILE *f, hd_run *r, const hd_model_folder *l, const int32_t *ids)
@@ -177,13 +230,11 @@ static void check_decoder(const char *folder, const char *name)
     assert_int_equal(fscanf(f, "%d", &count), 1);
     assert_int_equal(count, IDS);
     ids_of(f, ids, IDS);
-    hd_run_begin(&r, HD_INFERENCE);
-    const hd_seg *seg = hd_seg_of(&r, &count, 1, NULL);
-    hd_rows x = hd_model_rows(&r, &l->model, &(hd_items){.seg = seg, .ids = hd_ints(&r, ids, IDS)});
-    hd_real *logits = host_copy(&r, hd_gpt_logits(&r, hd_model_folder_lm(l)->model, x));
-    check_rows(f, logits);
-    free(logits);
+    check_rows(f, &r, l, ids, IDS, rows_seen, SEEN);
     check_written(f, &r, l, ids);
+    int32_t more[LONG];
+    for (int i = 0; i < LONG; i++) more[i] = (i * i * 7 + 13 * i + 5) % 500;
+    check_rows(f, &r, l, more, LONG, long_rows_seen, LONG_SEEN);
     fclose(f);
     folder_free(l);
     hd_run_release(&r);

@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "base/file/folder.h"
 #include "cli/frame/verb.h"
+#include "hub/import.h"
 #include "tensor/safetensors.h"
 #include "train/checkpoint.h"
 
@@ -27,6 +28,7 @@ static const hd_example examples[] = {
     {"heed info model", "architecture, parameters, vocabulary and how it was trained"},
     {"heed info model --json | jq .parameters", "for programs"},
     {"heed info model --verify", "is every file intact, for example after copying?"},
+    {"heed info DeepSeek-V3/config.json", "parameters and cache of a published model, without its weights"},
     {"heed info --devices", "processors and cards, and which of them 'auto' uses"},
     {NULL, NULL},
 };
@@ -256,6 +258,24 @@ static hd_status put_model(page *p, const char *folder, bool tensors, hd_err *er
     return s;
 }
 
+/* A published model, of which its config.json alone has to be there. */
+static hd_status put_published(page *p, const char *path, bool tensors, hd_err *err)
+{
+    const char *type = NULL;
+    hd_model_folder f;
+    hd_status s = hd_import_describe(&f, &type, path, err);
+    if (s) return s;
+    hd_details_text(&p->of, "published", type);
+    hd_details_text(&p->of, "task", f.task->name);
+    put_details(p);
+    f.model.type->describe(f.model.self, &p->of);
+    hd_details_whole(&p->of, "parameters", hd_params_size(f.model.params));
+    put_details(p);
+    if (tensors) put_tensors(p, f.model.params);
+    hd_model_folder_release(&f);
+    return HD_OK;
+}
+
 /* -- weights -- */
 
 /* The small files are checked whenever a model is opened. Counts of n-grams are among them. */
@@ -288,7 +308,13 @@ static hd_status run(hd_command *c, hd_err *err)
 {
     const struct info *o = c->options;
     page p = {.json = o->json};
-    hd_status s = c->operands.count ? put_model(&p, c->operands.word[0], o->tensors, err) : HD_OK;
+    const bool published = c->operands.count && hd_import_is_published(c->operands.word[0]);
+    hd_status s = HD_OK;
+    if (published && o->verify)
+        s = hd_err_set(err, HD_EARG, "--verify checks models of heed, %s is a published one: import it",
+                       c->operands.word[0]);
+    if (!s && c->operands.count)
+        s = (published ? put_published : put_model)(&p, c->operands.word[0], o->tensors, err);
     if (!s && o->verify) s = verify(&p, c->operands.word[0], err);
     if (!s && o->devices) put_devices(&p);
     put_details(&p);
@@ -302,6 +328,8 @@ const hd_usage hd_verb_info = {
     .about =
         "Shows what the folder MODEL contains, without loading its weights: architecture, number of "
         "parameters, vocabularies, the work per translation, and the state of its training.\n"
+        "MODEL may be a folder of transformers or its config.json alone: what that describes is shown, and "
+        "nothing else has to be there.\n"
         "The small files of a model are checked whenever it is opened, by checksums in config.json; with "
         "--verify also the weights. An error names the damaged file, and the exit status is 1.\n"
         "--devices lists the processor and the CUDA cards of this machine, and why one cannot be used.",

@@ -1,5 +1,5 @@
 /* Decoders of today, as transformers has them: what tells their families apart. Reading is llama.c, writing
-   export.c, experts and rotary positions have files of their own. */
+   export.c; experts, latent attention and rotary positions have files of their own. */
 #ifndef HD_HUB_DECODER_DECODER_H
 #define HD_HUB_DECODER_DECODER_H
 
@@ -19,7 +19,9 @@ typedef enum hd_decoder_experts {
     HD_EXPERTS_NONE,
     HD_EXPERTS_MIXTRAL,
     HD_EXPERTS_OLMOE,
-    HD_EXPERTS_QWEN
+    HD_EXPERTS_QWEN,
+    HD_EXPERTS_DEEPSEEK_V2,
+    HD_EXPERTS_DEEPSEEK_V3
 } hd_decoder_experts;
 
 typedef struct hd_decoder {
@@ -28,6 +30,7 @@ typedef struct hd_decoder {
     bool bias_key;     /* "attention_bias" */
     bool gemma;        /* gains minus 1, scaled token vectors, gelu_tanh, tied */
     bool output_norms; /* ... with its query scale and caps */
+    bool latent;       /* latent attention */
     hd_qk_norm qk_norm;
     hd_decoder_windows windows;
     hd_decoder_experts experts;
@@ -58,7 +61,11 @@ typedef struct hd_decoder {
       {"Olmoe", .bias_key = true, .qk_norm = HD_QK_NORM_WHOLE, .experts = HD_EXPERTS_OLMOE, .theta = 1e4})   \
     X(qwen3_moe, "qwen3_moe",                                                                                \
       {"Qwen3Moe", .bias_key = true, .qk_norm = HD_QK_NORM_HEAD, .windows = HD_WINDOWS_LAST,                 \
-       .experts = HD_EXPERTS_QWEN, .kv_heads = 4, .theta = 1e4})
+       .experts = HD_EXPERTS_QWEN, .kv_heads = 4, .theta = 1e4})                                             \
+    X(deepseek_v2, "deepseek_v2",                                                                            \
+      {"DeepseekV2", .bias_key = true, .latent = true, .experts = HD_EXPERTS_DEEPSEEK_V2, .theta = 1e4})     \
+    X(deepseek_v3, "deepseek_v3",                                                                            \
+      {"DeepseekV3", .bias_key = true, .latent = true, .experts = HD_EXPERTS_DEEPSEEK_V3, .theta = 1e4})
 
 #define X(name, type, ...) extern const hd_decoder hd_decoder_##name;
 HD_DECODER_LIST(X)
@@ -77,8 +84,17 @@ void hd_decoder_experts_read(hd_model_config *c, const hd_decoder *d, hd_lm_opt 
 void hd_decoder_experts_put(json_t *config, const hd_decoder *d, const hd_lm_opt *o);
 /* Before weights are loaded: the names that Mixtral has for them. */
 void hd_decoder_experts_name(hd_passage *p);
+/* What routers of the family cannot do; NULL: nothing. */
+const char *hd_decoder_experts_misfit(const hd_decoder *d, const hd_experts_opt *e);
 /* Appends the name of a tensor as the family has it. */
 void hd_decoder_experts_rename(hd_text *to, const char *name, const hd_decoder *d);
+
+/* -- latent.c -- */
+/* Behind positions. */
+void hd_decoder_latent_read(hd_model_config *c, const hd_decoder *d, hd_lm_opt *o);
+void hd_decoder_latent_put(json_t *config, const hd_decoder *d, const hd_lm_opt *o);
+/* What DeepSeek's attention cannot have; NULL: nothing. */
+const char *hd_decoder_latent_misfit(const hd_decoder *d, const hd_stack_opt *k);
 
 /* -- export.c -- */
 /* The family that has such blocks; NULL: none. */

@@ -14,6 +14,8 @@ const hd_decoder *hd_decoder_of(const hd_lm_opt *o)
     const hd_stack_opt *k = &o->stack;
     const bool norms = k->qk_norm == HD_QK_NORM_HEAD,
                biased = !k->unbiased && k->unbiased_out && k->unbiased_inner;
+    if (k->latent.rank)
+        return k->experts.router == HD_ROUTER_SIGMOID ? &hd_decoder_deepseek_v3 : &hd_decoder_deepseek_v2;
     if (k->experts.count)
         return k->qk_norm == HD_QK_NORM_WHOLE ? &hd_decoder_olmoe
                : norms                        ? &hd_decoder_qwen3_moe
@@ -31,9 +33,11 @@ const hd_decoder *hd_decoder_of(const hd_lm_opt *o)
 bool hd_decoder_has(const hd_family *f, hd_model_config *c)
 {
     hd_lm_opt o;
-    const bool dense = hd_family_says(c, "model", hd_lm_names[HD_LM_llama]),
-               experts = hd_family_says(c, "model", hd_lm_names[HD_LM_moe]);
-    if (!hd_family_says(c, "task", "lm") || !(dense || experts)) return false;
+    static const hd_lm_kind kinds[] = {HD_LM_llama, HD_LM_moe, HD_LM_deepseek};
+    bool known = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        known = known || hd_family_says(c, "model", hd_lm_names[kinds[i]]);
+    if (!hd_family_says(c, "task", "lm") || !known) return false;
     hd_lm_config_read(c, &o);
     const hd_decoder *d = hd_decoder_of(&o);
     return f->self == (d ? d : &hd_decoder_llama);
@@ -52,25 +56,16 @@ static const char *misfit(const hd_decoder *d, const hd_lm_opt *o)
     if (!k->pre_norm) return "norms behind its layers";
     if (!k->rms) return "norms other than RMS norms";
     if (!k->gated) return "a feed-forward layer without a gate";
-    if (k->rotary.kind != HD_ROTARY_HALVES) return "no rotary positions of halves";
+    if (!d->latent && k->rotary.kind != HD_ROTARY_HALVES) return "no rotary positions of halves";
     if (k->rotary.columns) return "rotary positions of some columns";
     if (k->relative_span || k->local_block) return "relative or local attention";
     if (k->unscaled_scores || k->unbiased_qkv || k->unbiased_keys) return "attention of another kind";
-    if (k->query_scale > 0 && !d->output_norms) return "another scale of scores";
+    if (k->query_scale > 0 && !d->output_norms && !d->latent) return "another scale of scores";
     if ((k->score_cap > 0 || o->logit_cap > 0) && !d->output_norms) return "capped scores or logits";
     if (o->embedding_scale > 0 && !d->gemma) return "scaled token vectors";
     if (k->window && d->windows == HD_WINDOWS_NONE) return "a window";
-    if (k->experts.count && !d->experts) return "experts";
-    if (d->experts && k->experts.shared) return "shared experts";
-    if (d->experts && (k->experts.router != HD_ROUTER_SOFTMAX || k->experts.groups > 1 || k->experts.bias))
-        return "another router";
-    if (d->experts && k->experts.scaling > 0 && k->experts.scaling < 1) return "scaled weights of experts";
-    if (d->experts && d->experts != HD_EXPERTS_QWEN && (k->experts.first || k->experts.every > 1))
-        return "layers without experts";
-    if (d->experts == HD_EXPERTS_MIXTRAL && !k->experts.normalized)
-        return "weights of experts that do not add up to 1";
-    if (k->latent.rank) return "latent attention";
-    return NULL;
+    const char *latent = hd_decoder_latent_misfit(d, k);
+    return latent ? latent : hd_decoder_experts_misfit(d, &k->experts);
 }
 
 hd_status hd_decoder_check(const hd_passage *p, hd_err *err)
@@ -158,6 +153,7 @@ void hd_decoder_put(const hd_passage *p, json_t *config, json_t *own)
     put_layers(config, d, k);
     if (d->gemma) put_gemma(config, d, o);
     if (d->experts) hd_decoder_experts_put(config, d, o);
+    hd_decoder_latent_put(config, d, o);
     hd_family_own_tokenizers(own, p->m.tokenizer);
 }
 

@@ -1,8 +1,9 @@
-/* Decoders of today: Llama, Mistral, Qwen 2 and 3, Gemma 1 to 3. All are the language model `llama` with
-   other options of its blocks; what tells them apart is a row of `decoders`. Easy to get wrong: a Gemma's
-   norms have their gain minus 1 in the file, and its activation is gelu_tanh even where config.json says
-   "gelu". */
+/* Decoders of today: Llama, Mistral, Qwen, Gemma, DeepSeek and others. All are one language model with
+   other options of its blocks; what tells them apart is a row of HD_DECODER_LIST. Easy to get wrong: a
+   Gemma's norms have their gain minus 1 in the file, and its activation is gelu_tanh even where config.json
+   says "gelu". */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -116,6 +117,7 @@ static void read_options(hd_model_config *c, const hd_decoder *d, hd_lm_opt *o)
     hd_decoder_rotary_read(c, o, d->theta);
     read_windows(c, d, k);
     hd_decoder_experts_read(c, d, o);
+    hd_decoder_latent_read(c, d, o);
     if (k->head_width * (size_t)k->heads == k->width) k->head_width = 0;
     if (k->kv_heads == k->heads) k->kv_heads = 0;
 }
@@ -142,6 +144,9 @@ void hd_decoder_read(hd_passage *p, hd_model_config *c)
                                hd_family_architecture(c, ""), d->title);
     p->task = HD_TRAIN_LM, p->make = hd_passage_lm;
     read_options(c, d, &p->lm);
+    if (d->latent) /* layers that predict a token farther ahead */
+        snprintf(p->left_out, sizeof p->left_out, "model.layers.%d.", p->lm.stack.layers);
+    if (!p->to) return;
     open_tokenizer(p, c);
     if (c->status) return;
     hd_family_check_vocab(c, p->lm.vocab, p->m.tokenizer[0], hd_tokenizer_size(p->m.tokenizer[0]));

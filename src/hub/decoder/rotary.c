@@ -2,7 +2,10 @@
    "rope_parameters", and a theta inside of either beats the one outside. */
 #include "hub/decoder/rotary.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "hub/keys.h"
 
 #define MOST_THETA 1e15
 #define MOST       1e6
@@ -30,6 +33,10 @@ static void read_scaling(hd_model_config *c, hd_lm_opt *o)
     s->high = real(c, "high_freq_factor", 0, MOST);
     s->original =
         (size_t)hd_family_whole(c, "original_max_position_embeddings", 1, 1 << 30, (long long)o->context);
+    if (s->kind == HD_ROTARY_DYNAMIC) { /* "max_position_embeddings" are the learned ones */
+        s->original = o->context;
+        o->context = (size_t)fmax(1, fmin(s->factor * (double)o->context, HD_MOST_SIZE));
+    }
     s->beta_fast = real(c, "beta_fast", 0, MOST);
     s->beta_slow = real(c, "beta_slow", 0, MOST);
     s->attention_factor = real(c, "attention_factor", 0, MOST);
@@ -75,7 +82,7 @@ static json_t *scaling_of(const hd_rotary *r)
         put_real(to, "low_freq_factor", s->low > 0 ? s->low : 1);
         put_real(to, "high_freq_factor", s->high > 0 ? s->high : 4);
     }
-    if (s->original && s->kind != HD_ROTARY_LINEAR)
+    if (s->original && s->kind != HD_ROTARY_LINEAR && s->kind != HD_ROTARY_DYNAMIC)
         hd_json_set(to, "original_max_position_embeddings", json_integer((json_int_t)s->original));
     put_real(to, "beta_fast", s->beta_fast);
     put_real(to, "beta_slow", s->beta_slow);
@@ -93,6 +100,8 @@ void hd_decoder_rotary_put(json_t *config, const hd_lm_opt *o)
     json_t *now = scaling_of(r);
     hd_json_set(now, THETA, hd_json_real(theta));
     hd_json_set(config, THETA, hd_json_real(theta));
+    if (r->scaling.kind == HD_ROTARY_DYNAMIC)
+        hd_json_set(config, "max_position_embeddings", json_integer((json_int_t)r->scaling.original));
     if (!(o->stack.local_theta > 0)) {
         hd_json_set(config, "rope_scaling",
                     r->scaling.kind == HD_ROTARY_DEFAULT ? json_null() : scaling_of(r));

@@ -90,14 +90,27 @@ static void describe_experts(const hd_experts_opt *o, hd_details *to)
     hd_details_text(to, "router", hd_router_names[o->router]);
 }
 
-/* What modern blocks have beside, and what a cache keeps of a token in all layers. */
+/* Numbers that a cache keeps of a token in all layers, and what ordinary attention of the same heads would
+   keep. */
+static void describe_cache(const hd_stack_opt *o, size_t kept, size_t ordinary, hd_details *to)
+{
+    const uint64_t layers = (uint64_t)o->layers, bytes = 2;
+    hd_details_whole(to, "numbers in the cache", layers * kept);
+    if (kept == ordinary) return;
+    hd_details_whole(to, "cache bytes, bf16", bytes * layers * kept);
+    hd_details_whole(to, "ordinary cache, bf16", bytes * layers * ordinary);
+    hd_details_real(to, "cache smaller by", (double)ordinary / (double)kept, " times");
+}
+
+/* What modern blocks have beside. */
 static void describe_blocks(const hd_stack_opt *o, hd_details *to)
 {
     size_t kv = (size_t)(o->kv_heads ? o->kv_heads : o->heads),
            head = o->head_width ? o->head_width : o->width / (size_t)o->heads;
-    uint64_t kept = 2 * kv * head;
+    size_t kept = 2 * kv * head, ordinary = 2 * (size_t)o->heads * head;
     if (o->latent.rank) {
         kept = o->latent.rank + o->latent.rotated;
+        ordinary = (size_t)o->heads * (o->latent.plain + o->latent.value);
         hd_details_whole(to, "latent rank", o->latent.rank);
         hd_details_whole(to, "query rank", o->latent.query_rank);
         hd_details_whole(to, "key columns of a head", o->latent.plain + o->latent.rotated);
@@ -114,7 +127,7 @@ static void describe_blocks(const hd_stack_opt *o, hd_details *to)
     if (o->window) hd_details_whole(to, "window", (uint64_t)o->window);
     if (o->experts.count) describe_experts(&o->experts, to);
     if (o->qk_norm) hd_details_text(to, "q/k norm", hd_qk_norm_names[o->qk_norm]);
-    hd_details_whole(to, "numbers in the cache", (uint64_t)o->layers * kept);
+    describe_cache(o, kept, ordinary, to);
 }
 
 static void describe(const void *self, hd_details *to)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Makes decoders/*.txt, what ../import_decoders_test.c expects of the small models whose config.json are decoders/*.json: ids,
-logits of some of their rows, and 64 tokens by greedy search; and shows that exports load in transformers.
+logits of some of their rows, 64 tokens by greedy search and logits of rows of a text of 2,100 tokens; and shows that exports load in transformers.
 
 Never run by the tests. Needs: pip install torch transformers safetensors
-    make_decoders.py                 write the files
-    make_decoders.py --check HEED    save each as transformers does (config.json of version 5, shards), import it with HEED, export it,
+    make_decoders.py [NAME...]       write the files
+    make_decoders.py --check HEED [NAME...]
+                                     save each as transformers does (config.json of version 5, shards), import it with HEED, export it,
                                      load that in transformers, compare all logits of 2,000 tokens; import it again, compare files
 """
 import filecmp
@@ -26,6 +27,8 @@ from make import between, key_of  # noqa: E402
 
 TOKENIZER = os.path.join(HERE, "../../text/published/llama3/tokenizer.json")
 ROWS = [0, 1, 7, 8, 9, 31, 63, 64, 95]
+HEED = sys.argv[sys.argv.index("--check") + 1] if "--check" in sys.argv else None
+LONG = [96, 511, 1024, 2047, 2099]
 STRIDE = 32
 
 
@@ -70,7 +73,13 @@ def model_of(path):
 
 def logits_of(model, ids):
     with torch.no_grad():
-        return model(torch.tensor([ids]), use_cache=False).logits[0]
+        if "dynamic" not in str(model.config.rope_parameters):
+            return model(torch.tensor([ids]), use_cache=False).logits[0]
+        # angles of a token are those of the text up to it, as in generate(): see docs/modern.md
+        cache, rows = transformers.DynamicCache(config=model.config), []
+        for i in ids:
+            rows.append(model(torch.tensor([[i]]), past_key_values=cache, use_cache=True).logits[0])
+        return torch.cat(rows)
 
 
 def greedy(model, ids, count):
@@ -84,15 +93,24 @@ def some_ids(count):
     return [(i * i * 7 + 13 * i + 5) % 500 for i in range(count)]
 
 
+def named():
+    """Those whose names are given, or all."""
+    paths = sorted(glob.glob(os.path.join(HERE, "decoders", "*.json")))
+    names = [word for word in sys.argv[1:] if not word.startswith("-") and word != HEED]
+    return [p for p in paths if not names or os.path.basename(p)[:-5] in names]
+
+
 def write():
-    for path in sorted(glob.glob(os.path.join(HERE, "decoders", "*.json"))):
+    for path in named():
         model, ids = model_of(path), some_ids(96)
         logits = logits_of(model, ids)
         rows = [[len(ids), *ids]]
         rows += [[float("%.7g" % x) for x in logits[r][::STRIDE].tolist()] for r in ROWS]
         rows.append(greedy(model, ids[:8], 64))
+        long = logits_of(model, some_ids(2100))
         gap = min((a - b).item() for a, b in
                   (logits_of(model, ids[:8] + rows[-1][:i])[-1].topk(2).values for i in range(64)))
+        rows += [[float("%.7g" % x) for x in long[r][::STRIDE].tolist()] for r in LONG]
         with open(path[:-4] + "txt", "w") as f:
             f.writelines(" ".join("%g" % x if isinstance(x, int) else repr(x) for x in row) + "\n" for row in rows)
         print(os.path.basename(path), "logits to %.2f, least gap %.1e" % (logits.abs().max(), gap), flush=True)
@@ -106,7 +124,7 @@ def run(*words):
 
 def check(heed):
     with tempfile.TemporaryDirectory() as folder:
-        for path in sorted(glob.glob(os.path.join(HERE, "decoders", "*.json"))):
+        for path in named():
             name, ids = os.path.basename(path)[:-5], some_ids(2000)
             there, here, back, again = (os.path.join(folder, name + end) for end in ("", ".heed", ".out", ".again"))
             model = model_of(path)
@@ -126,4 +144,4 @@ def check(heed):
 
 
 if __name__ == "__main__":
-    check(sys.argv[2]) if "--check" in sys.argv else write()
+    check(HEED) if HEED else write()
