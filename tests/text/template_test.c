@@ -209,6 +209,14 @@ static void expressions_and_white_space(void **state)
         {"{% set ns = namespace(a=0) %}{% for i in [1, 2] %}{% set ns.a = ns.a + i %}{% endfor %}{{ ns.a }}",
          "3"},
         {"{% macro f(a, b='q') %}<{{ a }}{{ b }}>{% endmacro %}{{ f(1) }}{{ f(b=2, a=3) }}", "<1q><32>"},
+        {"{% macro f(a, b='q') %}<{{ a }}{{ b }}>{% endmacro %}{{ f(*[1, 2]) }}{{ f(3, *'4') }}{{ f(*[]) }}",
+         "<12><34><q>"},
+        {"{% macro f(a, b='q') %}<{{ a }}{{ b }}>{% endmacro %}{{ f(**{'b': 1}) }}{{ f(*[2], **{'b': 3}) }}"
+         "{{ f(b=4, *[5]) }}{{ [[f, (6,)]][0][0](*(7, 8)) }}",
+         "<1><23><54><78>"},
+        {"{% macro f(a) %}{{ a }}{{ varargs }}{{ kwargs }}{% endmacro %}{{ f(1, 2, 3, k=4) }}{{ f() }}",
+         "1(2, 3){'k': 4}(){}"},
+        {"{{ 'a-b'.replace(*['-', '+']) }}{{ nothing|default(*['d']) }}{{ dict(c=1, **x).b }}", "a+bd1"},
         {"{% set t | trim %} x {{ n }} {% endset %}[{{ t }}]", "[x 7]"},
         {"{{ 7 // 2 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 7 / 2 }} {{ 2 ** 10 }} {{ 1e16 }} {{ 0.1 + 0.2 }} {{ "
          "1.0 }}",
@@ -221,6 +229,7 @@ static void expressions_and_white_space(void **state)
          "'user')|list|length }}",
          "user+assistant+user2"},
         {"{{ messages[-1].content|trim ~ n ~ none }}{{ x.get('q', 'd') }}{{ x.q is none }}", "U27NonedFalse"},
+        {"[{{ 'abc'[1.5:] }}{{ n[1:] }}{{ x[:1] is defined }}]{{ (-3)|safe|tojson }}", "[False]\"-3\""},
         {"{% generation %}{{ n }}{% endgeneration %}{{ strftime_now('%Y') }}", "72024"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) expect(cases[i][0], no_system, cases[i][1]);
@@ -276,6 +285,15 @@ static void errors_name_file_and_line(void **state)
         {"\xff", "not UTF-8"},
         {"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "nested more than"},
         {"{{ ((((1)))) }}{{ )", "no opening one"},
+        {"{% macro f(a) %}{% endmacro %}\n{{ f(1, a=2) }}", "line 2: the macro 'f' has no such argument"},
+        {"{% macro f(a) %}{% endmacro %}{{ f(*[1, 2]) }}", "the macro 'f' has no such argument"},
+        {"{{ dict(*n) }}", "a integer has no items"},
+        {"{{ dict(**n) }}", "'**' needs a dict, not a integer"},
+        {"{{ dict(**{1: 2}) }}", "the name of an argument is a string"},
+        {"{{ dict(b=1, **x) }}", "an argument is given twice"},
+        {"{{ dict(a=1, 2) }}", "this argument belongs before"},
+        {"{{ dict(**x, a=2) }}", "this argument belongs before"},
+        {"{{ dict(*x, *x) }}", "this argument belongs before"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hd_marked m = {0};
@@ -296,6 +314,8 @@ static void templates_that_never_end_are_stopped(void **state)
         "{% set ns = namespace(t='x') %}{% for a in range(99) %}{% set ns.t = ns.t + ns.t %}{% endfor %}",
         "{% for a in range(99999) %}{{ 'long text' * 99999 }}{% endfor %}",
         "{{ 'x' * 999999999999 }}",
+        "{% macro f() %}{{ varargs|length }}{% endmacro %}{% set l = range(9999) %}{% for a in range(99) "
+        "%}{{ f(*l) }}{% endfor %}",
         "{% set ns = namespace(t=[1]) %}{% for a in range(99) %}{% set ns.t = ns.t + ns.t %}{% endfor %}",
     };
     hd_template_opt opt = {.steps = 100000, .bytes = 1 << 20, .memory = 1 << 22};

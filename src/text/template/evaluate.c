@@ -53,13 +53,38 @@ static hd_jinja_value concat(hd_jinja_run *r, const hd_jinja_node *n)
     return hd_jinja_taken(r, &m);
 }
 
+static void spread(hd_jinja_run *r, int op, hd_jinja_value v, hd_jinja_arguments *to)
+{
+    if (op == '*') {
+        const hd_jinja_list *l = hd_jinja_items(r, v);
+        for (size_t i = 0; l && i < l->count && hd_jinja_charge(r, 1); i++)
+            hd_jinja_add(r, &to->given, l->at[i]);
+        return;
+    }
+    if (v.kind != HD_IS_DICT) {
+        hd_jinja_fail(r, "'**' needs a dict, not a %s", hd_jinja_kind_name(v));
+        return;
+    }
+    for (size_t i = 0; i < v.dict->key.count && hd_jinja_charge(r, 1); i++) {
+        hd_jinja_value key = v.dict->key.at[i];
+        if (key.kind != HD_IS_STRING)
+            hd_jinja_fail(r, "the name of an argument is a string, not a %s", hd_jinja_kind_name(key));
+        else if (hd_jinja_get(r, &to->named, key))
+            hd_jinja_fail(r, "an argument is given twice");
+        else
+            hd_jinja_set(r, &to->named, key, v.dict->value.at[i]);
+    }
+}
+
 static void arguments(hd_jinja_run *r, const hd_jinja_node *list_of, hd_jinja_arguments *to)
 {
     *to = (hd_jinja_arguments){0};
     for (const hd_jinja_node *i = list_of; i && !hd_jinja_failed(r); i = i->next) {
         hd_jinja_value v = hd_jinja_evaluate(r, i->kid[0]);
         if (hd_jinja_failed(r)) return;
-        if (!i->size)
+        if (i->op)
+            spread(r, i->op, v, to);
+        else if (!i->size)
             hd_jinja_add(r, &to->given, v);
         else
             hd_jinja_set(r, &to->named,

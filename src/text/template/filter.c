@@ -53,8 +53,9 @@ FILTER(replace)
 
 FILTER(safe)
 {
-    (void)r, (void)a;
-    return v;
+    (void)a;
+    hd_jinja_string s = hd_jinja_text_of(r, v);
+    return hd_jinja_part(s, 0, s.size);
 }
 
 FILTER(indent)
@@ -353,12 +354,14 @@ FILTER(map)
     return all;
 }
 
-#define FILTER_LIST(X)                                                                                     \
-                                                                                                           \
-    X(string)                                                                                              \
-    X(trim) X(lower) X(upper) X(capitalize) X(replace) X(safe) X(indent) X(join) X(length) X(int) X(float) \
-        X(abs) X(default) X(list) X(items) X(first) X(last) X(reverse) X(sort) X(dictsort) X(unique)       \
-            X(select) X(reject) X(selectattr) X(rejectattr) X(map)
+#define FILTER_LIST(X)                                                                                      \
+                                                                                                            \
+    X(string)                                                                                               \
+    X(trim)                                                                                                 \
+    X(lower)                                                                                                \
+    X(upper) X(capitalize) X(replace) X(safe) X(indent) X(join) X(length) X(int) X(float) X(abs) X(default) \
+        X(list) X(items) X(first) X(last) X(reverse) X(sort) X(dictsort) X(unique) X(select) X(reject)      \
+            X(selectattr) X(rejectattr) X(map)
 
 hd_jinja_value hd_jinja_filter(hd_jinja_run *r, const char *name, size_t size, hd_jinja_value v,
                                const hd_jinja_arguments *a)

@@ -252,11 +252,12 @@ METHOD(m_get)
     return v ? *v : otherwise ? *otherwise : HD_JINJA_NONE;
 }
 
-#define STRING_METHODS(X)                                                                            \
-    X(strip)                                                                                         \
-    X(lstrip)                                                                                        \
-    X(rstrip) X(startswith) X(endswith) X(replace) X(split) X(splitlines) X(lower) X(upper) X(title) \
-        X(capitalize) X(find) X(join)
+#define STRING_METHODS(X) \
+    X(strip)              \
+    X(lstrip)             \
+    X(rstrip)             \
+    X(startswith)         \
+    X(endswith) X(replace) X(split) X(splitlines) X(lower) X(upper) X(title) X(capitalize) X(find) X(join)
 #define DICT_METHODS(X) X(items) X(keys) X(values) X(get)
 
 const hd_jinja_method *hd_jinja_find(const hd_jinja_method *list, const char *name, size_t size)

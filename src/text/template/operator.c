@@ -195,13 +195,12 @@ static int64_t clipped(int64_t n, int64_t least, int64_t most)
     return n < least ? least : n > most ? most : n;
 }
 
-/* Python's rules for a slice of `count` items. */
+/* Python's rules for a slice of `count` items. False: the parts are no whole numbers, or it failed. */
 static bool slice_bounds(hd_jinja_run *r, const hd_jinja_value part[3], int64_t count, int64_t at[3])
 {
     at[2] = 1;
     for (int i = 0; i < 3; i++)
-        if (part[i].kind != HD_IS_NONE && !hd_jinja_whole(part[i], &at[i]))
-            return hd_jinja_fail(r, "a slice needs whole numbers"), false;
+        if (part[i].kind != HD_IS_NONE && !hd_jinja_whole(part[i], &at[i])) return false;
     if (!at[2]) return hd_jinja_fail(r, "the step of a slice is 0"), false;
     bool back = at[2] < 0;
     at[2] = clipped(at[2], -count - 1, count + 1);
@@ -218,15 +217,15 @@ static bool slice_bounds(hd_jinja_run *r, const hd_jinja_value part[3], int64_t 
 hd_jinja_value hd_jinja_slice(hd_jinja_run *r, hd_jinja_value v, const hd_jinja_value part[3])
 {
     int64_t at[3] = {0};
-    hd_jinja_value all = HD_JINJA_UNDEFINED;
+    hd_jinja_value all;
     if (hd_jinja_failed(r) || v.kind == HD_IS_UNDEFINED)
         return hd_jinja_fail(r, "a slice of a value that is not defined: '%.*s'", (int)(v.string.size % 64),
                              v.string.at ? v.string.at : "");
     if (v.kind != HD_IS_STRING && v.kind != HD_IS_LIST && v.kind != HD_IS_TUPLE)
-        return hd_jinja_fail(r, "a slice of a %s", hd_jinja_kind_name(v));
+        return undefined(r, "slice", 5);
     bool text = v.kind == HD_IS_STRING;
     int64_t count = (int64_t)(text ? hd_jinja_points(v.string) : v.list->count);
-    if (!slice_bounds(r, part, count, at)) return all;
+    if (!slice_bounds(r, part, count, at)) return undefined(r, "slice", 5);
     if (text && at[2] == 1)
         return at[0] >= at[1] ? hd_jinja_literal("")
                               : hd_jinja_part(v.string, hd_jinja_byte_of(v.string, (size_t)at[0]),

@@ -132,21 +132,43 @@ static void define(hd_jinja_run *r, const hd_jinja_node *n)
     hd_jinja_assign(r, r->scope, n->text, n->size, (hd_jinja_value){.kind = HD_IS_MACRO, .macro = m});
 }
 
-/* Sets the parameters of a macro; how many of the arguments by name were taken. */
-static size_t bind(hd_jinja_run *r, const hd_jinja_macro *m, const hd_jinja_arguments *a)
+/* What no parameter takes: varargs and kwargs, where the macro names them. */
+static void bind_rest(hd_jinja_run *r, const hd_jinja_macro *m, const hd_jinja_arguments *a, size_t places,
+                      size_t named)
+{
+    size_t more = a->given.count > places ? a->given.count - places : 0;
+    if ((more && !(m->node->op & HD_REST_GIVEN)) ||
+        (a->named.value.count > named && !(m->node->op & HD_REST_NAMED))) {
+        hd_jinja_fail(r, "the macro '%.*s' has no such argument", (int)(m->node->size % 64), m->node->text);
+        return;
+    }
+    hd_jinja_value given = hd_jinja_new_list(r, HD_IS_TUPLE), rest = hd_jinja_new_dict(r, HD_IS_DICT);
+    for (size_t i = 0; i < more && !hd_jinja_failed(r); i++)
+        hd_jinja_add(r, given.list, a->given.at[places + i]);
+    for (size_t i = 0; i < a->named.key.count && !hd_jinja_failed(r); i++) {
+        const hd_jinja_string name = a->named.key.at[i].string;
+        if (!hd_jinja_get_name(&r->scope->names, name.at, name.size))
+            hd_jinja_set(r, rest.dict, a->named.key.at[i], a->named.value.at[i]);
+    }
+    if (m->node->op & HD_REST_GIVEN) hd_jinja_assign(r, r->scope, "varargs", 7, given);
+    if (m->node->op & HD_REST_NAMED) hd_jinja_assign(r, r->scope, "kwargs", 6, rest);
+}
+
+/* Sets the parameters of a macro. */
+static void bind(hd_jinja_run *r, const hd_jinja_macro *m, const hd_jinja_arguments *a)
 {
     size_t place = 0, named = 0;
     for (const hd_jinja_node *p = m->node->kid[0]; p && !hd_jinja_failed(r); p = p->next, place++) {
         const hd_jinja_value *v = hd_jinja_get_name(&a->named, p->text, p->size);
         hd_jinja_value undefined = {.kind = HD_IS_UNDEFINED, .string = {p->text, NULL, p->size}};
-        named += v != NULL;
-        if (place < a->given.count) v = &a->given.at[place];
+        if (place < a->given.count)
+            v = &a->given.at[place]; /* by name too: it stays there, and is refused */
+        else
+            named += v != NULL;
         hd_jinja_value value = v ? *v : p->kid[0] ? hd_jinja_evaluate(r, p->kid[0]) : undefined;
         hd_jinja_assign(r, r->scope, p->text, p->size, value);
     }
-    if (a->given.count > place || a->named.value.count > named)
-        hd_jinja_fail(r, "the macro '%.*s' has no such argument", (int)(m->node->size % 64), m->node->text);
-    return named;
+    if (!hd_jinja_failed(r)) bind_rest(r, m, a, place, named);
 }
 
 hd_jinja_value hd_jinja_call_macro(hd_jinja_run *r, const hd_jinja_macro *m, const hd_jinja_arguments *a)

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "text/template/marked.h"
-#include "text/template/syntax.h"
+#include "text/template/syntax/syntax.h"
 #include "text/template/template.h"
 
 typedef enum hd_jinja_kind {

@@ -152,7 +152,7 @@ class Maker:
         if kind < .9:
             return self.tag(f"set a2{self.one('', ' | trim', ' | upper')}") + b() + self.tag("endset") + "{{ a2 }}"
         if kind < .94:
-            return self.tag(f"macro f(p, q={self.value()})") + "{{ p }}" + b() + "{{ q }}" + self.tag("endmacro") + self.one("{{ f(1) }}", "{{ f('u', q=2) }}", "{{ f() }}", "{{ f(q=1, p=n) }}")
+            return self.tag(f"macro f(p, q={self.value()})") + "{{ p }}" + b() + "{{ q }}" + self.tag("endmacro") + self.one("{{ f(1) }}", "{{ f('u', q=2) }}", "{{ f() }}", "{{ f(q=1, p=n) }}", "{{ f(*items) }}", "{{ f(*[1, 2]) }}", "{{ f(3, **{'q': 4}) }}", "{{ f(q=n, *[5]) }}", "{{ f(1, p=2) }}", "{{ f(**d) }}", "{{ f(*s) }}", "{{ f(*nothing) }}")
         if kind < .96:
             return "{#" + self.one("", "-") + " note " + self.one("", "-") + "#}"
         if kind < .98:

@@ -1,6 +1,6 @@
 /* Tokens and the tree of a template. */
-#ifndef HD_TEXT_TEMPLATE_SYNTAX_H
-#define HD_TEXT_TEMPLATE_SYNTAX_H
+#ifndef HD_TEXT_TEMPLATE_SYNTAX_SYNTAX_H
+#define HD_TEXT_TEMPLATE_SYNTAX_SYNTAX_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,7 +69,7 @@ typedef enum hd_jinja_node_kind {
     HD_NODE_CALL,     /* 0: function, 1: arguments */
     HD_NODE_FILTER,   /* 0: input, 1: arguments, text */
     HD_NODE_TEST,     /* 0: input, 1: arguments, text */
-    HD_NODE_ARGUMENT, /* 0: value, text: its name, or size 0 */
+    HD_NODE_ARGUMENT, /* 0: value, text: its name, or size 0; op '*': as many as it has, "**": by name */
     /* statements */
     HD_NODE_DATA,    /* text */
     HD_NODE_PRINT,   /* 0 */
@@ -78,7 +78,8 @@ typedef enum hd_jinja_node_kind {
     HD_NODE_SET,     /* 0: target, 1: value */
     HD_NODE_CAPTURE, /* 0: target, 1: body, 2: filters around HD_NODE_HOLE, or NULL */
     HD_NODE_HOLE,    /* what was captured */
-    HD_NODE_MACRO,   /* text, 0: parameters (arguments without a value have none), 1: body */
+    HD_NODE_MACRO,   /* text, 0: parameters (arguments without a value have none), 1: body, op: hd_parser.rest
+                      */
     HD_NODE_GROUP,   /* 0: body, which has the variables of what is around it */
     HD_NODE_BREAK,
     HD_NODE_CONTINUE
@@ -100,23 +101,27 @@ typedef struct hd_jinja_node {
 hd_status hd_jinja_parse(hd_jinja_node **out, hd_arena *arena, const hd_jinja_tokens *tokens,
                          const char *name, hd_err *err);
 
-/* -- between the two files of the parser -- */
+/* -- between the files of the parser -- */
 
-enum { HD_PARSER_DEPTH = 150 };
+enum { HD_PARSER_DEPTH = 150, HD_REST_GIVEN = 1, HD_REST_NAMED = 2 };
 
 typedef struct hd_parser {
     hd_arena *arena;
     const hd_jinja_token *at;
     const char *name;
     int depth, loops;
+    int rest;    /* whether "varargs" (HD_REST_GIVEN) and "kwargs" (HD_REST_NAMED) were named */
     hd_err *err; /* once it holds an error, nodes are NULL and nothing is read */
 } hd_parser;
 
 hd_jinja_node *hd_parser_node(hd_parser *p, hd_jinja_node_kind kind);
+hd_jinja_node *hd_parser_pair(hd_parser *p, hd_jinja_node_kind kind, int op, hd_jinja_node *a,
+                              hd_jinja_node *b);
 void hd_parser_fail(hd_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool hd_parser_failed(const hd_parser *p);
 bool hd_parser_deeper(hd_parser *p);                     /* false: too deep */
 bool hd_parser_is(const hd_parser *p, const char *word); /* a name or a sign */
+bool hd_parser_at_sign(const hd_parser *p, int op);
 bool hd_parser_accept(hd_parser *p, const char *word);
 void hd_parser_expect(hd_parser *p, const char *word);
 void hd_parser_take_name(hd_parser *p, hd_jinja_node *to);
@@ -127,5 +132,6 @@ hd_jinja_node *hd_parse_target(hd_parser *p);    /* names, tuples of them, membe
 hd_jinja_node *hd_parse_arguments(hd_parser *p); /* behind "(", through ")" */
 hd_jinja_node *hd_parse_filters(hd_parser *p, hd_jinja_node *input);
 hd_jinja_node *hd_parse_primary(hd_parser *p);
+hd_jinja_node *hd_parse_postfix(hd_parser *p, hd_jinja_node *n); /* members, items and calls of n */
 
 #endif

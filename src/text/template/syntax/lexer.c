@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "text/character.h"
-#include "text/template/syntax.h"
+#include "text/template/syntax/syntax.h"
 #include "text/template/value.h"
 
 typedef struct lexer {

@@ -1,26 +1,14 @@
-/* The parser of expressions, a function for each level of precedence, in the order of Jinja's own. */
+/* The parser of operands: names, literals, brackets, and what follows a value: members, items, calls, filters
+   and tests. */
 #include <string.h>
 
-#include "text/template/syntax.h"
+#include "text/template/syntax/syntax.h"
 
-static bool at_sign(const hd_parser *p, int op)
-{
-    return p->at->kind == HD_TOKEN_SIGN && p->at->op == op;
-}
-
-static hd_jinja_node *pair(hd_parser *p, hd_jinja_node_kind kind, int op, hd_jinja_node *a, hd_jinja_node *b)
+static hd_jinja_node *text_node(hd_parser *p, hd_jinja_node_kind kind)
 {
     hd_jinja_node *n = hd_parser_node(p, kind);
     if (!n) return NULL;
-    n->op = op, n->kid[0] = a, n->kid[1] = b;
-    return n;
-}
-
-static hd_jinja_node *text_node(hd_parser *p, hd_jinja_node_kind kind, hd_jinja_node *a)
-{
-    hd_jinja_node *n = hd_parser_node(p, kind);
-    if (!n) return NULL;
-    n->kid[0] = a, n->text = p->at->at, n->size = p->at->size;
+    n->text = p->at->at, n->size = p->at->size;
     return n;
 }
 
@@ -34,9 +22,11 @@ static hd_jinja_node *name(hd_parser *p)
         int64_t value;
     } known[] = {{"true", HD_NODE_BOOL, 1},  {"True", HD_NODE_BOOL, 1}, {"false", HD_NODE_BOOL, 0},
                  {"False", HD_NODE_BOOL, 0}, {"none", HD_NODE_NONE, 0}, {"None", HD_NODE_NONE, 0}};
-    hd_jinja_node *n = text_node(p, HD_NODE_NAME, NULL);
+    hd_jinja_node *n = text_node(p, HD_NODE_NAME);
     for (size_t i = 0; n && i < sizeof known / sizeof *known; i++)
         if (hd_parser_is(p, known[i].word)) n->kind = known[i].kind, n->whole = known[i].value;
+    if (hd_parser_is(p, "varargs")) p->rest |= HD_REST_GIVEN;
+    if (hd_parser_is(p, "kwargs")) p->rest |= HD_REST_NAMED;
     p->at++;
     return n;
 }
@@ -45,7 +35,7 @@ static hd_jinja_node *name(hd_parser *p)
 static hd_jinja_node *string(hd_parser *p)
 {
     const hd_jinja_token *from = p->at;
-    hd_jinja_node *n = text_node(p, HD_NODE_STRING, NULL);
+    hd_jinja_node *n = text_node(p, HD_NODE_STRING);
     size_t size = 0, at = 0;
     for (; p->at->kind == HD_TOKEN_STRING; p->at++) size += p->at->size;
     if (!n || size == n->size) return n;
@@ -125,7 +115,7 @@ static hd_jinja_node *one_target(hd_parser *p)
     hd_jinja_node *n = name(p);
     if (n && n->kind != HD_NODE_NAME) hd_parser_fail(p, "a constant cannot be assigned to");
     if (n && hd_parser_accept(p, ".")) {
-        n = pair(p, HD_NODE_MEMBER, 0, n, NULL);
+        n = hd_parser_pair(p, HD_NODE_MEMBER, 0, n, NULL);
         if (n) hd_parser_take_name(p, n);
     }
     return n;
@@ -164,14 +154,27 @@ hd_jinja_node *hd_parse_primary(hd_parser *p)
 
 /* -- what follows a value -- */
 
+/* Arguments come in this order, those by place before all others; a list or a dict of them comes once. */
+static int argument_rank(const hd_jinja_node *n)
+{
+    return n->op == HD_SIGN2('*', '*') ? 3 : n->op == '*' ? 2 : n->size ? 1 : 0;
+}
+
 hd_jinja_node *hd_parse_arguments(hd_parser *p)
 {
     hd_jinja_node *first = NULL, **to = &first;
+    int before[4] = {0}; /* of each rank */
     while (!hd_parser_failed(p) && !hd_parser_is(p, ")")) {
         hd_jinja_node *n = hd_parser_node(p, HD_NODE_ARGUMENT);
         if (!n) return NULL;
-        if (p->at->kind == HD_TOKEN_NAME && p->at[1].kind == HD_TOKEN_SIGN && p->at[1].op == '=')
+        if (hd_parser_at_sign(p, '*') || hd_parser_at_sign(p, HD_SIGN2('*', '*')))
+            n->op = p->at++->op;
+        else if (p->at->kind == HD_TOKEN_NAME && p->at[1].kind == HD_TOKEN_SIGN && p->at[1].op == '=')
             hd_parser_take_name(p, n), p->at++;
+        int rank = argument_rank(n);
+        if (before[3] || (rank % 2 == 0 && before[2]) || (!rank && before[1]))
+            hd_parser_fail(p, "this argument belongs before those in front of it");
+        before[rank]++;
         n->kid[0] = hd_parse_expression(p);
         *to = n, to = &n->next;
         if (!hd_parser_accept(p, ",")) break;
@@ -182,7 +185,7 @@ hd_jinja_node *hd_parse_arguments(hd_parser *p)
 
 static hd_jinja_node *call(hd_parser *p, hd_jinja_node *what)
 {
-    hd_jinja_node *n = pair(p, HD_NODE_CALL, 0, what, NULL);
+    hd_jinja_node *n = hd_parser_pair(p, HD_NODE_CALL, 0, what, NULL);
     hd_parser_expect(p, "(");
     if (n) n->kid[1] = hd_parse_arguments(p);
     return n;
@@ -190,7 +193,7 @@ static hd_jinja_node *call(hd_parser *p, hd_jinja_node *what)
 
 static hd_jinja_node *subscript(hd_parser *p, hd_jinja_node *what)
 {
-    hd_jinja_node *n = pair(p, HD_NODE_ITEM, 0, what, NULL);
+    hd_jinja_node *n = hd_parser_pair(p, HD_NODE_ITEM, 0, what, NULL);
     if (!n) return NULL;
     for (int part = 1; part < 4; part++) {
         if (!hd_parser_is(p, ":") && !hd_parser_is(p, "]")) n->kid[part] = hd_parse_expression(p);
@@ -205,7 +208,7 @@ static hd_jinja_node *subscript(hd_parser *p, hd_jinja_node *what)
 static hd_jinja_node *member(hd_parser *p, hd_jinja_node *what)
 {
     bool whole = p->at->kind == HD_TOKEN_INT;
-    hd_jinja_node *n = pair(p, whole ? HD_NODE_ITEM : HD_NODE_MEMBER, 0, what, NULL);
+    hd_jinja_node *n = hd_parser_pair(p, whole ? HD_NODE_ITEM : HD_NODE_MEMBER, 0, what, NULL);
     if (!n) return NULL;
     if (whole)
         n->kid[1] = number(p);
@@ -214,7 +217,7 @@ static hd_jinja_node *member(hd_parser *p, hd_jinja_node *what)
     return n;
 }
 
-static hd_jinja_node *postfix(hd_parser *p, hd_jinja_node *n)
+hd_jinja_node *hd_parse_postfix(hd_parser *p, hd_jinja_node *n)
 {
     while (!hd_parser_failed(p)) {
         if (hd_parser_accept(p, "."))
@@ -232,7 +235,7 @@ static hd_jinja_node *postfix(hd_parser *p, hd_jinja_node *n)
 static hd_jinja_node *test(hd_parser *p, hd_jinja_node *input)
 {
     bool negated = hd_parser_accept(p, "not");
-    hd_jinja_node *n = pair(p, HD_NODE_TEST, 0, input, NULL);
+    hd_jinja_node *n = hd_parser_pair(p, HD_NODE_TEST, 0, input, NULL);
     if (!n) return NULL;
     hd_parser_take_name(p, n);
     hd_jinja_token_kind k = p->at->kind;
@@ -240,21 +243,21 @@ static hd_jinja_node *test(hd_parser *p, hd_jinja_node *input)
         n->kid[1] = hd_parse_arguments(p);
     else if ((k == HD_TOKEN_NAME && !hd_parser_is(p, "else") && !hd_parser_is(p, "or") &&
               !hd_parser_is(p, "and") && !hd_parser_is(p, "if") && !hd_parser_is(p, "is")) ||
-             k == HD_TOKEN_STRING || k == HD_TOKEN_INT || k == HD_TOKEN_REAL || at_sign(p, '[') ||
-             at_sign(p, '{')) {
+             k == HD_TOKEN_STRING || k == HD_TOKEN_INT || k == HD_TOKEN_REAL || hd_parser_at_sign(p, '[') ||
+             hd_parser_at_sign(p, '{')) {
         hd_jinja_node *a = hd_parser_node(p, HD_NODE_ARGUMENT);
         if (!a) return NULL;
-        a->kid[0] = postfix(p, hd_parse_primary(p));
+        a->kid[0] = hd_parse_postfix(p, hd_parse_primary(p));
         n->kid[1] = a;
     }
-    return negated ? pair(p, HD_NODE_NOT, 0, n, NULL) : n;
+    return negated ? hd_parser_pair(p, HD_NODE_NOT, 0, n, NULL) : n;
 }
 
 hd_jinja_node *hd_parse_filters(hd_parser *p, hd_jinja_node *n)
 {
     while (!hd_parser_failed(p)) {
         if (hd_parser_accept(p, "|")) {
-            n = pair(p, HD_NODE_FILTER, 0, n, NULL);
+            n = hd_parser_pair(p, HD_NODE_FILTER, 0, n, NULL);
             if (!n) break;
             hd_parser_take_name(p, n);
             if (hd_parser_accept(p, "(")) n->kid[1] = hd_parse_arguments(p);
@@ -265,130 +268,5 @@ hd_jinja_node *hd_parse_filters(hd_parser *p, hd_jinja_node *n)
         else
             break;
     }
-    return n;
-}
-
-/* -- operators, from the tightest to the loosest -- */
-
-static hd_jinja_node *unary(hd_parser *p, bool filters)
-{
-    hd_jinja_node *n;
-    if (!hd_parser_deeper(p)) return NULL;
-    if (hd_parser_accept(p, "-"))
-        n = pair(p, HD_NODE_NEGATIVE, 0, unary(p, false), NULL);
-    else if (hd_parser_accept(p, "+"))
-        n = pair(p, HD_NODE_POSITIVE, 0, unary(p, false), NULL);
-    else
-        n = hd_parse_primary(p);
-    n = postfix(p, n);
-    if (filters) n = hd_parse_filters(p, n);
-    p->depth--;
-    return n;
-}
-
-static hd_jinja_node *power(hd_parser *p)
-{
-    hd_jinja_node *n = unary(p, true);
-    while (!hd_parser_failed(p) && at_sign(p, HD_SIGN2('*', '*'))) {
-        p->at++;
-        n = pair(p, HD_NODE_BINARY, HD_SIGN2('*', '*'), n, unary(p, true));
-    }
-    return n;
-}
-
-static hd_jinja_node *product(hd_parser *p)
-{
-    hd_jinja_node *n = power(p);
-    while (!hd_parser_failed(p) &&
-           (at_sign(p, '*') || at_sign(p, '/') || at_sign(p, '%') || at_sign(p, HD_SIGN2('/', '/')))) {
-        int op = p->at++->op;
-        n = pair(p, HD_NODE_BINARY, op, n, power(p));
-    }
-    return n;
-}
-
-static hd_jinja_node *concat(hd_parser *p)
-{
-    hd_jinja_node *n = product(p), *all = NULL, *last = n;
-    while (!hd_parser_failed(p) && hd_parser_accept(p, "~")) {
-        if (!all) all = pair(p, HD_NODE_CONCAT, 0, n, NULL);
-        if (all) last = last->next = product(p);
-    }
-    return all ? all : n;
-}
-
-static hd_jinja_node *sum(hd_parser *p)
-{
-    hd_jinja_node *n = concat(p);
-    while (!hd_parser_failed(p) && (at_sign(p, '+') || at_sign(p, '-'))) {
-        int op = p->at++->op;
-        n = pair(p, HD_NODE_BINARY, op, n, concat(p));
-    }
-    return n;
-}
-
-/* "in" and "not in" have these codes. */
-static int comparison(hd_parser *p)
-{
-    static const int known[] = {
-        HD_SIGN2('=', '='), HD_SIGN2('!', '='), HD_SIGN2('<', '='), HD_SIGN2('>', '='), '<', '>'};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (at_sign(p, known[i])) return p->at++->op;
-    if (hd_parser_accept(p, "in")) return 'i';
-    bool not_in = hd_parser_is(p, "not") && p->at[1].kind == HD_TOKEN_NAME && p->at[1].size == 2 &&
-                  !memcmp(p->at[1].at, "in", 2);
-    if (!not_in) return 0;
-    p->at += 2;
-    return 'n';
-}
-
-static hd_jinja_node *compare(hd_parser *p)
-{
-    hd_jinja_node *n = sum(p), *all = NULL, **to = NULL;
-    for (int op; !hd_parser_failed(p) && (op = comparison(p));) {
-        if (!all) all = pair(p, HD_NODE_COMPARE, 0, n, NULL), to = all ? &all->kid[1] : NULL;
-        hd_jinja_node *next = pair(p, HD_NODE_COMPARE, op, sum(p), NULL);
-        if (!to || !next) return NULL;
-        *to = next, to = &next->next;
-    }
-    return all ? all : n;
-}
-
-static hd_jinja_node *negation(hd_parser *p)
-{
-    if (!hd_parser_accept(p, "not")) return compare(p);
-    if (!hd_parser_deeper(p)) return NULL;
-    hd_jinja_node *n = pair(p, HD_NODE_NOT, 0, negation(p), NULL);
-    p->depth--;
-    return n;
-}
-
-static hd_jinja_node *conjunction(hd_parser *p)
-{
-    hd_jinja_node *n = negation(p);
-    while (!hd_parser_failed(p) && hd_parser_accept(p, "and")) n = pair(p, HD_NODE_AND, 0, n, negation(p));
-    return n;
-}
-
-hd_jinja_node *hd_parse_or(hd_parser *p)
-{
-    hd_jinja_node *n = conjunction(p);
-    while (!hd_parser_failed(p) && hd_parser_accept(p, "or")) n = pair(p, HD_NODE_OR, 0, n, conjunction(p));
-    return n;
-}
-
-hd_jinja_node *hd_parse_expression(hd_parser *p)
-{
-    if (!hd_parser_deeper(p)) return NULL;
-    hd_jinja_node *n = hd_parse_or(p);
-    while (!hd_parser_failed(p) && hd_parser_accept(p, "if")) {
-        hd_jinja_node *all = hd_parser_node(p, HD_NODE_IF_ELSE);
-        if (!all) return NULL;
-        all->kid[1] = n;
-        all->kid[0] = hd_parse_or(p);
-        if (hd_parser_accept(p, "else")) all->kid[2] = hd_parse_expression(p);
-        n = all;
-    }
-    p->depth--;
     return n;
 }

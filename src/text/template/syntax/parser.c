@@ -1,13 +1,22 @@
-/* The parser of statements. */
+/* The parser's own tools, and statements. */
 #include <stdio.h>
 #include <string.h>
 
-#include "text/template/syntax.h"
+#include "text/template/syntax/syntax.h"
 
 hd_jinja_node *hd_parser_node(hd_parser *p, hd_jinja_node_kind kind)
 {
     hd_jinja_node *n = hd_parser_failed(p) ? NULL : hd_arena_array(p->arena, 1, sizeof *n, p->err);
     if (n) n->kind = kind, n->line = p->at->line;
+    return n;
+}
+
+hd_jinja_node *hd_parser_pair(hd_parser *p, hd_jinja_node_kind kind, int op, hd_jinja_node *a,
+                              hd_jinja_node *b)
+{
+    hd_jinja_node *n = hd_parser_node(p, kind);
+    if (!n) return NULL;
+    n->op = op, n->kid[0] = a, n->kid[1] = b;
     return n;
 }
 
@@ -42,6 +51,11 @@ bool hd_parser_is(const hd_parser *p, const char *word)
 {
     return (p->at->kind == HD_TOKEN_NAME || p->at->kind == HD_TOKEN_SIGN) && p->at->size == strlen(word) &&
            !memcmp(p->at->at, word, p->at->size);
+}
+
+bool hd_parser_at_sign(const hd_parser *p, int op)
+{
+    return p->at->kind == HD_TOKEN_SIGN && p->at->op == op;
 }
 
 bool hd_parser_accept(hd_parser *p, const char *word)
@@ -157,10 +171,11 @@ static hd_jinja_node *parse_macro(hd_parser *p)
         if (!hd_parser_accept(p, ",")) break;
     }
     hd_parser_expect(p, ")");
-    int loops = p->loops;
-    p->loops = 0;
+    int loops = p->loops, rest = p->rest;
+    p->loops = p->rest = 0;
     n->kid[1] = body_to(p, "endmacro");
-    p->loops = loops;
+    n->op = p->rest;
+    p->loops = loops, p->rest |= rest;
     return n;
 }
 
