@@ -13,7 +13,7 @@ static bool penalizes(const hd_history_opt *o)
 
 bool hd_history_matters(const hd_history_opt *o)
 {
-    return penalizes(o) || o->no_repeat;
+    return penalizes(o) || o->no_repeat || (o->rules && hd_rules_vary(o->rules));
 }
 
 /* The signs decide, so the numbers are read first. */
@@ -50,19 +50,22 @@ static void ban_runs(hd_real *mask, const hd_history *of, size_t size)
             mask[of->ids[i + size - 1]] = -INFINITY;
 }
 
-static hd_tensor *without_runs(hd_run *r, hd_tensor *x, const hd_history *of, size_t n, size_t size)
+static hd_tensor *masked(hd_run *r, hd_tensor *x, const hd_history *of, size_t n, const hd_history_opt *o)
 {
     size_t v = hd_cols_of(x);
     hd_real *mask = hd_host_take(r, n * v * sizeof *mask);
     if (!mask) return NULL;
     for (size_t i = 0; i < n * v; i++) mask[i] = 0;
-    for (size_t i = 0; i < n; i++) ban_runs(mask + i * v, &of[i], size);
+    for (size_t i = 0; i < n; i++) {
+        if (o->no_repeat) ban_runs(mask + i * v, &of[i], o->no_repeat);
+        if (o->rules) hd_rules_mask(o->rules, &of[i], mask + i * v, v);
+    }
     return hd_add(r, x, hd_from(r, n, v, mask));
 }
 
 hd_tensor *hd_history_weigh(hd_run *r, hd_tensor *x, const hd_history *of, size_t n, const hd_history_opt *o)
 {
     if (x && penalizes(o)) x = penalized(r, x, of, n, o->repetition);
-    if (x && o->no_repeat) x = without_runs(r, x, of, n, o->no_repeat);
+    if (x && (o->no_repeat || o->rules)) x = masked(r, x, of, n, o);
     return x;
 }

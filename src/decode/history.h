@@ -1,19 +1,15 @@
-/* What a text has said already changes what it may say next: tokens that come again count less, and runs of
-   tokens that were there are not repeated. */
+/* What a text has said already changes what it may say next: tokens that come again count less, runs of
+   tokens that were there are not repeated, and rules say what else may not come. */
 #ifndef HD_DECODE_HISTORY_H
 #define HD_DECODE_HISTORY_H
 
-#include "op/op.h"
-
-typedef struct hd_history {
-    const int32_t *ids; /* of one text, the prompt included */
-    size_t count;
-} hd_history;
+#include "decode/rules.h"
 
 typedef struct hd_history_opt {
     float repetition; /* logits of tokens in the text are divided by it, those below 0 multiplied; 0 or 1: as
                          they are */
     size_t no_repeat; /* no run of so many tokens comes twice; 0: any may */
+    const hd_rules *rules; /* or NULL */
 } hd_history_opt;
 
 bool hd_history_matters(const hd_history_opt *o);

@@ -2,7 +2,6 @@
 #include "hub/family.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file/file.h"
 #include "base/mem.h"
@@ -112,24 +111,10 @@ hd_status hd_family_rename(hd_params *p, void (*put)(hd_text *to, const char *na
     return HD_OK;
 }
 
-static hd_status carry(const hd_passage *p, const char *name, hd_err *err)
-{
-    char from[HD_PATH], to[HD_PATH];
-    hd_map map = {0};
-    hd_status s = hd_path(from, p->from, name, err);
-    if (!s) s = hd_path(to, p->to, name, err);
-    if (s || access(from, F_OK) || !access(to, F_OK)) return s;
-    s = hd_map_open(&map, from, err);
-    if (!s && map.size > MOST_CARRIED)
-        s = hd_err_set(err, HD_ELIMIT, "%s: %zu bytes are too many for such a file", from, map.size);
-    if (!s) s = hd_save_bytes(to, map.data, map.size, err);
-    hd_map_close(&map);
-    return s;
-}
-
 hd_status hd_family_carry(const hd_passage *p, hd_err *err)
 {
     hd_status s = HD_OK;
-    for (size_t i = 0; !s && i < sizeof carried / sizeof *carried; i++) s = carry(p, carried[i], err);
+    for (size_t i = 0; !s && i < sizeof carried / sizeof *carried; i++)
+        s = hd_file_carry(p->from, p->to, carried[i], MOST_CARRIED, false, err);
     return s;
 }

@@ -10,11 +10,11 @@ enum { V = 6 };
 static const hd_real scores[V] = {2, -1, 0.5, 3, -0.25, 1};
 static const int32_t said[] = {3, 1, 5, 3, 2, 3};
 
-static void expect_row(hd_run *r, const hd_history_opt *o, const int32_t *ids, size_t n, const double want[V])
+static void expect_text(hd_run *r, const hd_history_opt *o, hd_history of, const double want[V])
 {
     hd_real got[V];
     hd_run_begin(r, HD_INFERENCE);
-    hd_tensor *x = hd_history_weigh(r, hd_from(r, 1, V, scores), &(hd_history){ids, n}, 1, o);
+    hd_tensor *x = hd_history_weigh(r, hd_from(r, 1, V, scores), &of, 1, o);
     assert_non_null(x);
     assert_true(hd_read(r, x, got));
     for (int i = 0; i < V; i++)
@@ -22,6 +22,11 @@ static void expect_row(hd_run *r, const hd_history_opt *o, const int32_t *ids, s
             assert_true(got[i] < (hd_real)-1e9);
         else
             assert_true(fabs((double)got[i] - want[i]) < 1e-4);
+}
+
+static void expect_row(hd_run *r, const hd_history_opt *o, const int32_t *ids, size_t n, const double want[V])
+{
+    expect_text(r, o, (hd_history){.ids = ids, .count = n, .length = n, .left = 9}, want);
 }
 
 static void what_was_said_counts_less_and_runs_do_not_come_again(void **state)
@@ -37,6 +42,55 @@ static void what_was_said_counts_less_and_runs_do_not_come_again(void **state)
                (double[]){2, -1, 0.5, 3, -0.25, -INFINITY});
     expect_row(&r, &(hd_history_opt){.no_repeat = 3}, said, 2, (double[]){2, -1, 0.5, 3, -0.25, 1});
     assert_false(hd_history_matters(&(hd_history_opt){.repetition = 1}));
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+#define SET(...)                                                                           \
+    {                                                                                      \
+        (const int32_t[]){__VA_ARGS__}, sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t) \
+    }
+
+/* Each rule where it holds, and one place further, where it does not. */
+static void rules_hold_where_those_of_transformers_do(void **state)
+{
+    (void)state;
+    static const double as_ever[V] = {2, -1, 0.5, 3, -0.25, 1};
+    const hd_token_set runs[] = {SET(1), SET(4), SET(2, 3, 0), SET(3, 5)};
+    const struct {
+        hd_rules rules;
+        size_t count, drawn, left;
+        double want[V];
+    } cases[] = {
+        {{.runs = runs, .run_count = 4}, 6, 1, 9, {-INFINITY, -1, 0.5, 3, -0.25, -INFINITY}},
+        {{.runs = runs, .run_count = 4}, 1, 1, 9, {2, -1, 0.5, 3, -0.25, -INFINITY}},
+        {{.runs = runs, .run_count = 4}, 3, 1, 9, {2, -1, 0.5, 3, -0.25, 1}},
+        {{.ends = SET(0, 4), .min_length = 7}, 6, 1, 9, {-INFINITY, -1, 0.5, 3, -INFINITY, 1}},
+        {{.ends = SET(0, 4), .min_length = 6}, 6, 1, 9, {2, -1, 0.5, 3, -0.25, 1}},
+        {{.ends = SET(0, 4), .min_drawn = 2}, 6, 1, 9, {-INFINITY, -1, 0.5, 3, -INFINITY, 1}},
+        {{.ends = SET(0, 4), .min_drawn = 1}, 6, 1, 9, {2, -1, 0.5, 3, -0.25, 1}},
+        {{.first = SET(5)}, 1, 0, 9, {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 1}},
+        {{.first = SET(5)}, 2, 0, 9, {2, -1, 0.5, 3, -0.25, 1}},
+        {{.last = SET(0, 4)}, 6, 1, 1, {2, -INFINITY, -INFINITY, -INFINITY, -0.25, -INFINITY}},
+        {{.last = SET(0, 4)}, 6, 1, 2, {2, -1, 0.5, 3, -0.25, 1}},
+        {{.never_first = SET(1, 3)}, 6, 0, 9, {2, -INFINITY, 0.5, -INFINITY, -0.25, 1}},
+        {{.never_first = SET(1, 3)}, 6, 1, 9, {2, -1, 0.5, 3, -0.25, 1}},
+    };
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hd_history of = {said, cases[i].count, cases[i].count, cases[i].drawn, cases[i].left};
+        const hd_history_opt o = {.rules = &cases[i].rules};
+        assert_true(hd_history_matters(&o));
+        expect_text(&r, &o, of, cases[i].want);
+    }
+    bool banned[V] = {0};
+    const hd_rules rules = {.never = SET(5), .runs = runs, .run_count = 4, .ends = SET(4)};
+    hd_rules_ban(&rules, banned);
+    for (int i = 0; i < V; i++) assert_int_equal(banned[i], i == 1 || i == 5); /* an end is no bad word */
+    const hd_rules single = {.never = SET(5), .runs = runs, .run_count = 2, .min_length = 5};
+    assert_false(hd_rules_vary(&single));
+    expect_text(&r, &(hd_history_opt){.rules = &single}, (hd_history){said, 6, 6, 1, 9}, as_ever);
     hd_run_release(&r);
     hd_backend_free(b);
 }
@@ -89,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_said_counts_less_and_runs_do_not_come_again),
+        cmocka_unit_test(rules_hold_where_those_of_transformers_do),
         cmocka_unit_test(min_p_leaves_what_transformers_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

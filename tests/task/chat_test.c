@@ -151,12 +151,67 @@ static hd_generate_opt applied(const char *file, hd_generation_said said, hd_gen
     FILE *f = fopen(at("generation_config.json"), "w");
     fputs(file, f);
     fclose(f);
+    hd_generation_release(&g);
     assert_int_equal(hd_generation_read(&g, scratch, 100, &err), want);
     if (want)
         assert_non_null(strstr(err.text, "generation_config.json"));
     else
         hd_generation_apply(&g, &said, &o);
     return o;
+}
+
+static void what_is_not_obeyed_is_named(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"{\"num_beams\": 4, \"typical_p\": 0.5, \"guidance_scale\": 1, \"token_healing\": false}",
+         "num_beams, typical_p"},
+        {"{\"num_beams\": 1, \"epsilon_cutoff\": 0.0, \"use_cache\": true, \"transformers_version\": \"5\"}",
+         ""},
+        {"{\"sequence_bias\": [[[1], 2.0]], \"eta_cutoff\": null, \"max_time\": 3}",
+         "sequence_bias, max_time"},
+    };
+    hd_generation g = {0};
+    hd_err err = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        FILE *f = fopen(at("generation_config.json"), "w");
+        fputs(cases[i][0], f);
+        fclose(f);
+        assert_int_equal(hd_generation_read(&g, scratch, 100, &err), HD_OK);
+        assert_string_equal(g.ignored, cases[i][1]);
+        hd_generation_release(&g);
+    }
+}
+
+/* A limit of all tokens counts the prompt; a text that has to be longer does not end. */
+static void texts_are_as_long_as_rules_say(void **state)
+{
+    (void)state;
+    scene *s = scene_of(64);
+    hd_err err = {0};
+    static const int32_t end[] = {HD_END_ID};
+    hd_rules rules = {.max_length = 12, .ends = {end, 1}};
+    hd_generate_opt o = {.tokens = 40, .temperature = 1, .seed = 3, .rules = &rules};
+    hd_generated g = {0};
+    assert_int_equal(hd_generate(&g, &s->run, s->model, &(hd_line){"the cat", 7}, 1, &o, &err), HD_OK);
+    assert_int_equal(g.tokens, 5);
+    hd_generated_release(&g);
+    assert_int_equal(hd_generate(&g, &s->run, s->model, &(hd_line){"the cat sat on", 14}, 1, &o, &err),
+                     HD_ELIMIT);
+    assert_non_null(strstr(err.text, "the prompt has 14 tokens, a text at most 12"));
+    hd_generated_release(&g);
+    rules = (hd_rules){.last = {end, 1}, .ends = {end, 1}, .min_drawn = 30};
+    o.endings = end, o.ending_count = 1, o.tokens = 30;
+    assert_int_equal(hd_generate(&g, &s->run, s->model, &(hd_line){"the cat", 7}, 1, &o, &err), HD_OK);
+    assert_int_equal(g.tokens, 30);
+    assert_false(g.stopped); /* the end is wanted, but too early */
+    hd_generated_release(&g);
+    rules.min_drawn = 29;
+    assert_int_equal(hd_generate(&g, &s->run, s->model, &(hd_line){"the cat", 7}, 1, &o, &err), HD_OK);
+    assert_int_equal(g.tokens, 30);
+    assert_true(g.stopped);
+    hd_generated_release(&g);
+    scene_end(s);
 }
 
 static void generation_config_is_obeyed(void **state)
@@ -185,6 +240,37 @@ static void generation_config_is_obeyed(void **state)
                 (hd_generation_said){0}, own, HD_OK);
     assert_int_equal(o.ending_count, 0);
     assert_true(fabsf(o.temperature - 0.5f) < 1e-6f);
+    o = applied(
+        "{\"max_length\": 30, \"min_length\": 4, \"min_new_tokens\": 2, \"bad_words_ids\": [[5], [6, 7]], "
+        "\"suppress_tokens\": [8, 9], \"begin_suppress_tokens\": [10], \"forced_bos_token_id\": 11, "
+        "\"forced_eos_token_id\": [12, 13], \"eos_token_id\": 14, \"stop_strings\": [\"x\", \"yz\"]}",
+        (hd_generation_said){0}, own, HD_OK);
+    assert_int_equal(o.tokens, 30);
+    assert_int_equal(o.rules->max_length, 30);
+    assert_int_equal(o.rules->min_length, 4);
+    assert_int_equal(o.rules->min_drawn, 2);
+    assert_int_equal(o.rules->run_count, 2);
+    assert_int_equal(o.rules->runs[1].at[1], 7);
+    assert_int_equal(o.rules->never.at[1], 9);
+    assert_int_equal(o.rules->never_first.at[0], 10);
+    assert_int_equal(o.rules->first.at[0], 11);
+    assert_int_equal(o.rules->last.count, 2);
+    assert_int_equal(o.rules->ends.at[0], 14);
+    assert_int_equal(o.stops, 2);
+    assert_string_equal(o.stop[1], "yz");
+    o = applied("{\"max_length\": 30, \"max_new_tokens\": 5}", (hd_generation_said){0}, own, HD_OK);
+    assert_int_equal(o.rules->max_length, 0); /* what is new counts before it */
+    assert_int_equal(o.tokens, 5);
+    o = applied("{\"max_length\": 30}", (hd_generation_said){.tokens = true}, own, HD_OK);
+    assert_int_equal(o.rules->max_length, 0);
+    assert_int_equal(o.tokens, 200);
+    applied("{\"bad_words_ids\": [[]]}", (hd_generation_said){0}, own, HD_EFORMAT);
+    applied("{\"bad_words_ids\": [5]}", (hd_generation_said){0}, own, HD_EFORMAT);
+    applied("{\"bad_words_ids\": [[5, 100]]}", (hd_generation_said){0}, own, HD_EFORMAT);
+    applied("{\"suppress_tokens\": [-1]}", (hd_generation_said){0}, own, HD_EFORMAT);
+    applied("{\"forced_eos_token_id\": 1.5}", (hd_generation_said){0}, own, HD_EFORMAT);
+    applied("{\"max_length\": -1}", (hd_generation_said){0}, own, HD_EFORMAT);
+    applied("{\"stop_strings\": [\"\"]}", (hd_generation_said){0}, own, HD_EFORMAT);
     applied("{\"eos_token_id\": 100}", (hd_generation_said){0}, own, HD_EFORMAT);
     applied("{\"eos_token_id\": [\"a\"]}", (hd_generation_said){0}, own, HD_EFORMAT);
     applied("{\"top_p\": 2}", (hd_generation_said){0}, own, HD_EFORMAT);
@@ -200,6 +286,8 @@ int main(void)
         cmocka_unit_test(old_turns_are_dropped_where_the_context_is_full),
         cmocka_unit_test(what_a_user_types_is_no_token),
         cmocka_unit_test(generation_config_is_obeyed),
+        cmocka_unit_test(what_is_not_obeyed_is_named),
+        cmocka_unit_test(texts_are_as_long_as_rules_say),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

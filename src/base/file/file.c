@@ -311,3 +311,18 @@ hd_status hd_save_bytes(const char *path, const void *data, size_t bytes, hd_err
     hd_save_abandon(s);
     return status;
 }
+
+hd_status hd_file_carry(const char *from, const char *to, const char *name, size_t most, bool replace,
+                        hd_err *err)
+{
+    char source[HD_PATH], target[HD_PATH];
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    hd_status s = hd_path(source, from, name, err);
+    if (!s) s = hd_path(target, to, name, err);
+    if (s || access(source, F_OK) || (!replace && !access(target, F_OK))) return s;
+    s = hd_file_read(&bytes, &size, source, most, err);
+    if (!s) s = hd_save_bytes(target, bytes, size, err);
+    hd_mem_free(bytes);
+    return s;
+}

@@ -2,6 +2,7 @@
 #ifndef HD_BASE_FILE_FILE_H
 #define HD_BASE_FILE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,5 +43,9 @@ void hd_save_abandon(hd_save *s);                  /* removes the temporary file
 
 /* All of it at once. */
 hd_status hd_save_bytes(const char *path, const void *data, size_t bytes, hd_err *err);
+/* Copies the file `name` of one folder, of at most `most` bytes, into another. One that is not there is fine;
+   one that is in the other folder already stays, unless `replace`. */
+hd_status hd_file_carry(const char *from, const char *to, const char *name, size_t most, bool replace,
+                        hd_err *err);
 
 #endif

@@ -1,18 +1,14 @@
 /* heed generate: text that a language model writes after a prompt. */
 #include <string.h>
 
-#include "cli/frame/verb.h"
 #include "cli/verb/chat/asking.h"
-#include "cli/verb/chat/drawing.h"
 #include "cli/verb/majority.h"
 #include "cli/verb/music/music.h"
 
 struct generate {
     hd_usual usual;
-    hd_generate_opt opt; /* but for what --stop says */
+    hd_sampling_options sampling;
     const char *prompt;
-    bool greedy;
-    hd_texts stop;
     bool majority, no_prompt;
     const char *out, *prompts, *answer;
     bool harmonise, chat;
@@ -20,9 +16,8 @@ struct generate {
     size_t context;
 };
 
-#define SAMPLING .group = "Sampling"
-#define MUSIC    .group = "Music"
-#define CHAT     .group = "Chat"
+#define MUSIC      .group = "Music"
+#define CHAT_GROUP "Chat (--system and --template need --chat)"
 
 static const hd_option options[] = {
     {"prompt", 'p', "TEXT", NULL,
@@ -35,14 +30,13 @@ static const hd_option options[] = {
      HD_FILE_INTO(struct generate, prompts)},
     {"tokens", 'n', "N", "200",
      "tokens to generate, line ends included; of music as many as its model sees, if not given",
-     HD_COUNT_INTO(struct generate, opt.tokens, 1, 100000000)},
+     HD_COUNT_INTO(struct generate, sampling.opt.tokens, 1, 100000000)},
     {"context", 0, "N", "0",
      "tokens a gpt sees at once; 0: as many as it learned with. Models of music may see more, up to their "
      "--music-span",
      HD_COUNT_INTO(struct generate, context, 0, 1000000)},
-    {"stop", 0, "TEXT", NULL, "end before this text, with the same escapes; may be repeated",
-     .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, struct generate, stop)},
-    {"samples", 0, "N", "1", "texts for each prompt", HD_COUNT_INTO(struct generate, opt.samples, 1, 100000)},
+    {"samples", 0, "N", "1", "texts for each prompt",
+     HD_COUNT_INTO(struct generate, sampling.opt.samples, 1, 100000)},
     {"majority", 0, NULL, NULL,
      "majority vote: for each prompt one line with the answer that most of its samples agree on, a tab and "
      "their share; the more likely answer breaks a tie, then the one given first",
@@ -61,25 +55,16 @@ static const hd_option options[] = {
      "--pass "
      "reads them; with --majority prompt, answer, share, and all answers with their counts",
      HD_FLAG_INTO(hd_usual, json)},
-    {"temperature", 't', "X", "1", "below 1 favors likely tokens, above 1 unlikely ones; 0: --greedy",
-     SAMPLING, HD_FLOAT_INTO(struct generate, opt.temperature, 0, 100)},
-    HD_DRAWING_ROWS(struct generate),
-    {"greedy", 0, NULL, NULL, "always take the most likely token", SAMPLING,
-     HD_FLAG_INTO(struct generate, greedy)},
-    {"seed", 0, "N", "1", "seed of the sampling", SAMPLING,
-     HD_COUNT_INTO(struct generate, opt.seed, 0, 2147483647)},
+    HD_SAMPLING_ROWS(struct generate, "1"),
     {"chat", 0, NULL, NULL,
-     "each prompt is a message, put into the model's chat template; answers are written without it", CHAT,
-     HD_FLAG_INTO(struct generate, chat)},
-    {"system", 0, "TEXT", NULL, "with --chat: the system message", CHAT,
-     HD_TEXT_INTO(struct generate, asking.system)},
-    {"template", 0, "FILE", NULL, "with --chat: a template (Jinja) in place of the model's own", CHAT,
-     HD_FILE_INTO(struct generate, asking.template)},
+     "each prompt is a message, put into the model's chat template; answers are written without it",
+     .group = CHAT_GROUP, HD_FLAG_INTO(struct generate, chat)},
+    HD_ASKING_ROWS(struct generate, CHAT_GROUP),
     {"out", 'o', "FILE", NULL,
      "write music as a MIDI file; of several samples FILE.mid becomes FILE-1.mid, FILE-2.mid", MUSIC,
      HD_FILE_INTO(struct generate, out)},
     {"endless", 0, NULL, NULL, "never draw an end, of a piece or of a line", MUSIC,
-     HD_FLAG_INTO(struct generate, opt.endless)},
+     HD_FLAG_INTO(struct generate, sampling.opt.endless)},
     {"harmonise", 0, NULL, NULL,
      "a chorale whose soprano is the melody of --prompts, its highest notes; the other voices are drawn",
      MUSIC, HD_FLAG_INTO(struct generate, harmonise)},
@@ -110,34 +95,18 @@ enum { MOST_PROMPTS = HD_ASKING_MOST, MOST_TEXTS = 128 }; /* continued in parall
 typedef struct call {
     hd_command command;
     const struct generate *o;
-    hd_generate_opt opt;
-    char *stop[HD_OPTION_MOST];
+    hd_sampling sampling;
     hd_text prompt[MOST_PROMPTS]; /* those that wait, unescaped */
     size_t prompts;
     hd_generated *made; /* [MOST_PROMPTS * samples] */
     hd_majority majority;
-    size_t written; /* texts */
-    hd_generation generation;
+    size_t written;        /* texts */
     hd_asking asking;      /* with --chat */
     bool answers_alone;    /* prompts are not written */
     hd_music music;        /* of the model; HD_MUSIC_NONE: it writes texts */
     hd_music_prompt given; /* of --prompts */
     char *files[2];        /* the model, and a file of --prompts whose lines end with a tab */
 } call;
-
-static hd_status read_stops(call *c, hd_err *err)
-{
-    hd_status s = HD_OK;
-    for (int i = 0; !s && i < c->o->stop.count; i++) {
-        hd_text stop = {0};
-        hd_prompt_unescape(&stop, c->o->stop.text[i], strlen(c->o->stop.text[i]));
-        s = stop.size || stop.missed ? hd_text_status(&stop, err)
-                                     : hd_err_set(err, HD_EARG, "--stop is empty");
-        c->stop[i] = stop.data;
-    }
-    c->opt.stop = (const char *const *)c->stop, c->opt.stops = (size_t)c->o->stop.count;
-    return s;
-}
 
 /* -- writing -- */
 
@@ -182,13 +151,13 @@ static hd_status put_json(call *c, const hd_text *prompt, size_t sample, const h
 static hd_status put_made(call *c, size_t i, bool live, hd_err *err)
 {
     const hd_generated *g = &c->made[i];
-    const hd_text *prompt = &c->prompt[i / c->opt.samples];
+    const hd_text *prompt = &c->prompt[i / c->sampling.opt.samples];
     if (c->o->out) {
         hd_status s = hd_music_write(&c->command, c->music, g, c->o->out, c->written++,
-                                     c->opt.samples > 1 || c->command.operands.count > 1, err);
+                                     c->sampling.opt.samples > 1 || c->command.operands.count > 1, err);
         if (s || !c->o->usual.json) return s;
     }
-    if (c->o->usual.json) return put_json(c, prompt, i % c->opt.samples, g, err);
+    if (c->o->usual.json) return put_json(c, prompt, i % c->sampling.opt.samples, g, err);
     hd_status s = live ? HD_OK : put_prompt(c, prompt, err);
     if (!s && !live) s = put(c, g->text.data, g->text.size, err);
     return s ? s : put_end(c, prompt, g, err);
@@ -198,7 +167,7 @@ static hd_status put_made(call *c, size_t i, bool live, hd_err *err)
 static hd_status put_vote(call *c, size_t which, hd_err *err)
 {
     hd_text out = {0};
-    hd_majority_put(&c->majority, &out, &c->prompt[which], c->made + which * c->opt.samples,
+    hd_majority_put(&c->majority, &out, &c->prompt[which], c->made + which * c->sampling.opt.samples,
                     c->o->usual.json);
     return hd_command_put_text(&c->command, &out, c->command.out.is_terminal, err);
 }
@@ -208,7 +177,7 @@ static hd_status put_vote(call *c, size_t which, hd_err *err)
 static hd_status attend(call *c, size_t i, hd_err *err)
 {
     const hd_generated *g = &c->made[i];
-    const hd_text *prompt = &c->prompt[i / c->opt.samples];
+    const hd_text *prompt = &c->prompt[i / c->sampling.opt.samples];
     hd_attended one = {.ids = g->ids.at,
                        .count = g->ids.count,
                        .text = {prompt->data ? prompt->data : "", prompt->size},
@@ -221,24 +190,25 @@ static hd_status attend(call *c, size_t i, hd_err *err)
 static hd_status go_on(call *c, hd_err *err)
 {
     hd_line lines[MOST_PROMPTS] = {0};
-    size_t n = c->prompts * c->opt.samples;
+    size_t n = c->prompts * c->sampling.opt.samples;
     bool live = n == 1 && !c->o->usual.json && !c->o->majority && !c->o->out;
     hd_status s = HD_OK;
     if (!n) return HD_OK;
     for (size_t i = 0; i < c->prompts; i++)
         lines[i] = (hd_line){c->prompt[i].data ? c->prompt[i].data : "", c->prompt[i].size};
-    c->opt.tell = live ? heard : NULL, c->opt.context = c;
-    if (c->o->chat) s = hd_asking_read(&c->asking, &c->command, lines, c->prompts, &c->opt, err);
+    c->sampling.opt.tell = live ? heard : NULL, c->sampling.opt.context = c;
+    if (c->o->chat) s = hd_asking_read(&c->asking, &c->command, lines, c->prompts, &c->sampling.opt, err);
     if (!s && live) s = put_prompt(c, &c->prompt[0], err);
     if (!s)
-        s = hd_generate(c->made, &c->command.machine.run, &c->command.model, lines, c->prompts, &c->opt, err);
+        s = hd_generate(c->made, &c->command.machine.run, &c->command.model, lines, c->prompts,
+                        &c->sampling.opt, err);
     for (size_t i = 0; !s && !c->o->majority && i < n; i++) {
         s = put_made(c, i, live, err);
         if (!s) s = attend(c, i, err);
     }
     for (size_t i = 0; !s && c->o->majority && i < c->prompts; i++) s = put_vote(c, i, err);
     for (size_t i = 0; i < n; i++) hd_generated_release(&c->made[i]);
-    c->opt.key += (int32_t)c->prompts;
+    c->sampling.opt.key += (int32_t)c->prompts;
     c->prompts = 0;
     return s;
 }
@@ -264,7 +234,7 @@ static hd_status refuse(call *c, const hd_input_line *line, hd_err *err)
     hd_text out = {0};
     if (!c->o->usual.json && !c->o->majority && c->written++) hd_text_put(&out, "\n");
     hd_input_stand_in(&c->command.in, &out, c->o->usual.json, line, line->why);
-    c->opt.key++;
+    c->sampling.opt.key++;
     return hd_command_put_text(&c->command, &out, true, err);
 }
 
@@ -292,11 +262,12 @@ static hd_status open_music(call *c, hd_err *err)
         m->operands = (hd_words){c->files, 2};
     }
     if (s || !c->music) return s;
-    c->opt.ends = true;
-    if (!hd_command_given(m, "tokens")) c->opt.tokens = hd_model_folder_lm(&m->model)->opt.context;
+    c->sampling.opt.ends = true;
+    if (!hd_command_given(m, "tokens")) c->sampling.opt.tokens = hd_model_folder_lm(&m->model)->opt.context;
     if (o->prompts) s = hd_music_prompt_read(&c->given, &m->model, o->prompts, o->harmonise, err);
     if (s || !o->harmonise) return s;
-    c->opt.forced = c->given.forced.at, c->opt.tokens = c->opt.forced_count = c->given.forced.count;
+    c->sampling.opt.forced = c->given.forced.at,
+    c->sampling.opt.tokens = c->sampling.opt.forced_count = c->given.forced.count;
     return HD_OK;
 }
 
@@ -305,12 +276,11 @@ static hd_status run(hd_command *m, hd_err *err)
     call *c = (call *)m;
     const char *prompt = c->o->prompt ? c->o->prompt : "";
     hd_status opened = open_music(c, err);
-    if (!opened && !c->music) opened = hd_drawing_set(m, &c->generation, &c->opt, err);
-    if (!opened && c->o->chat)
-        opened = hd_asking_open(&c->asking, m, &c->o->asking, &c->generation, &c->opt, err);
+    if (!opened && !c->music) opened = hd_sampling_open(&c->sampling, m, c->o->chat, err);
+    if (!opened && c->o->chat) opened = hd_asking_open(&c->asking, m, &c->o->asking, err);
     if (opened) return opened;
     if (c->given.text.data) prompt = c->given.text.data;
-    size_t texts = MOST_PROMPTS * c->opt.samples, most = MOST_TEXTS / c->opt.samples;
+    size_t texts = MOST_PROMPTS * c->sampling.opt.samples, most = MOST_TEXTS / c->sampling.opt.samples;
     c->made = hd_mem_array(texts, sizeof *c->made);
     hd_status s = c->made ? HD_OK : hd_err_nomem(err, texts * sizeof *c->made);
     if (!s) s = hd_attending_open(m, &c->o->usual.attending, err);
@@ -342,24 +312,20 @@ static hd_status check(hd_command *m, hd_err *err)
         return hd_err_set(err, HD_EARG, "--majority and --%s exclude each other",
                           o->usual.attending.file ? "attention" : "view");
     if (o->answer && !o->majority) return hd_err_set(err, HD_EARG, "--answer needs --majority");
-    if (o->greedy && hd_command_given(m, "temperature"))
-        return hd_err_set(err, HD_EARG, "--greedy and --temperature exclude each other");
     if (o->chat && (o->out || o->harmonise || hd_attending_wanted(&o->usual.attending)))
         return hd_err_set(err, HD_EARG,
                           "--chat writes texts alone: leave out --out, --harmonise, --attention and --view");
     if (!o->chat && (o->asking.system || o->asking.template))
         return hd_err_set(err, HD_EARG, "--system and --template need --chat");
     c->answers_alone = o->no_prompt || o->chat;
-    c->opt = o->opt;
-    if (o->greedy) c->opt.temperature = 0;
-    hd_status s = read_stops(c, err);
-    return s || !o->majority ? s : hd_majority_init(&c->majority, o->answer, c->opt.samples, err);
+    hd_status s = hd_sampling_check(&c->sampling, m, &o->sampling, err);
+    return s || !o->majority ? s : hd_majority_init(&c->majority, o->answer, c->sampling.opt.samples, err);
 }
 
 static void release(hd_command *m)
 {
     call *c = (call *)m;
-    for (int i = 0; i < HD_OPTION_MOST; i++) hd_mem_free(c->stop[i]);
+    hd_sampling_release(&c->sampling);
     for (int i = 0; i < MOST_PROMPTS; i++) hd_text_release(&c->prompt[i]);
     hd_mem_free(c->made);
     hd_majority_release(&c->majority);

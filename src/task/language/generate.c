@@ -19,7 +19,7 @@ typedef struct sample {
     size_t before;         /* where the ids begin that were written last: what follows is joined to them */
     bool blank;            /* the prompt ends in a blank that its ids do not have */
     size_t prompt, number; /* which one, and which of its samples */
-    size_t drawn;          /* tokens */
+    size_t drawn, most;    /* tokens */
 } sample;
 
 typedef struct loop {
@@ -34,8 +34,9 @@ typedef struct loop {
     hd_seats seats;
     bool *banned; /* [vocab]: what is never written */
     hd_history_opt history;
-    bool weighs;  /* history matters */
-    hd_text text; /* scratch */
+    bool weighs;   /* history matters */
+    size_t before; /* tokens in front of a prompt that are no part of it */
+    hd_text text;  /* scratch */
 } loop;
 
 /* -- text -- */
@@ -164,6 +165,12 @@ static hd_status begin(loop *l, sample *s, const hd_ids *prompt, hd_line typed, 
     if (prompt->count) memcpy(s->ids.at, prompt->at, prompt->count * sizeof *prompt->at);
     s->ids.count = s->known = s->before = prompt->count;
     s->shown = s->out->text.size;
+    size_t length = prompt->count - l->before, most = l->opt->rules ? l->opt->rules->max_length : 0;
+    if (most && length >= most)
+        return hd_err_set(err, HD_ELIMIT,
+                          "the prompt has %zu tokens, a text at most %zu: shorten it, or give --tokens",
+                          length, most);
+    s->most = most && most - length < l->opt->tokens ? most - length : l->opt->tokens;
     if (l->opt->ids) return HD_OK; /* an answer is a text of its own */
     while (s->before && s->ids.at[s->before - 1] != l->special.end) s->before--;
     l->text.size = 0;
@@ -186,6 +193,7 @@ static hd_status ban(loop *l, hd_err *err)
     for (size_t i = 0; i < n; i++) l->banned[never[i]] = !ends(l->opt, never[i]);
     if (l->opt->forced || l->opt->endless) l->banned[l->special.end] = true;
     for (size_t i = hd_tokenizer_size(l->model->tokenizer[0]); i < vocab; i++) l->banned[i] = true;
+    if (l->opt->rules) hd_rules_ban(l->opt->rules, l->banned);
     return HD_OK;
 }
 
@@ -218,10 +226,16 @@ static hd_status open_stepper(loop *l, hd_err *err)
    is no part of it, unless it is a part of a conversation. */
 static hd_tensor *weighed(loop *l, hd_tensor *x)
 {
-    size_t skip = l->opt->ids ? 0 : 1;
+    size_t lead = l->opt->ids || hd_tokenizer_lead(l->model->tokenizer[0]) < 0 ? 0 : 1;
     hd_history *of = hd_host_take(l->r, (l->count + 1) * sizeof *of);
-    for (size_t i = 0; of && i < l->count; i++)
-        of[i] = (hd_history){l->live[i]->ids.at + skip, l->live[i]->ids.count - skip};
+    for (size_t i = 0; of && i < l->count; i++) {
+        const sample *s = l->live[i];
+        of[i] = (hd_history){.ids = s->ids.at + lead,
+                             .count = s->ids.count - lead,
+                             .length = s->ids.count - l->before,
+                             .drawn = s->drawn,
+                             .left = s->most - s->drawn};
+    }
     return of ? hd_history_weigh(l->r, x, of, l->count, &l->history) : NULL;
 }
 
@@ -275,7 +289,7 @@ static hd_status advance(loop *l, size_t seat, const int32_t *row, const int32_t
         if (l->opt->ends && token[i] == l->special.end) s->out->stopped = true;
         if (l->opt->halt && *l->opt->halt) s->out->stopped = true;
         if (!st) st = tell(l->opt, s, s->out->stopped, err);
-        if (st || s->out->stopped || s->drawn == l->opt->tokens) continue;
+        if (st || s->out->stopped || s->drawn == s->most) continue;
         st = hd_seats_go(&l->seats, seat + (size_t)row[i], token[i], err);
         l->live[kept++] = s;
     }
@@ -343,10 +357,11 @@ hd_status hd_generate(hd_generated *out, hd_run *r, const hd_model_folder *f, co
     loop l = {.r = r, .model = f, .opt = opt, .prompts = prompts, .samples = opt->samples ? opt->samples : 1};
     hd_step before = r->now;
     l.special = hd_tokenizer_special(f->tokenizer[0]);
+    l.before = !opt->ids && hd_tokenizer_lead(f->tokenizer[0]) == l.special.end;
     hd_status s = check(opt, prompts, err);
     if (!s) s = lay_out(&l, out, prompt, err);
     if (!s) s = open_stepper(&l, err);
-    l.history = (hd_history_opt){opt->repetition, opt->no_repeat};
+    l.history = (hd_history_opt){opt->repetition, opt->no_repeat, opt->rules};
     l.weighs = hd_history_matters(&l.history);
     if (!s && l.weighs && l.stepper.raw) *l.stepper.raw = true;
     l.seats = (hd_seats){.r = r, .stepper = &l.stepper};

@@ -12,6 +12,7 @@
 
 #include <signal.h>
 
+#include "decode/rules.h"
 #include "model/lm/talk.h"
 #include "task/language/language.h"
 
@@ -22,6 +23,7 @@ typedef struct hd_generate_opt {
     float top_p;           /* 0: all */
     float min_p;           /* least probability, as a share of the likeliest token's; 0: any */
     size_t no_repeat;      /* no run of so many tokens comes twice, the prompt included; 0: any may */
+    const hd_rules *rules; /* which tokens may stand where, with a limit of all tokens; or NULL */
     float repetition;      /* penalty of tokens that are in the prompt or the text already: their logits are
                               divided by it, those below 0 multiplied; 0 or 1: none */
     uint64_t seed;         /* draw t of sample j of a prompt depends on seed, key, j and t alone */

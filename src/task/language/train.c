@@ -10,6 +10,7 @@
 #include "op/replay.h"
 #include "run/session.h"
 #include "task/language/chat/dialogues.h"
+#include "task/language/chat/form.h"
 #include "task/language/training.h"
 #include "task/language/language.h"
 #include "task/list.h"
@@ -245,12 +246,14 @@ static hd_status open(hd_session *s, hd_err *err)
     return st ? st : make_model(s, &model, err);
 }
 
-/* Whoever talks with the model needs the template that it learned with. */
+/* Whoever talks with the model needs the template that it learned with, or that of the model it came from. */
 static hd_status save(hd_session *s, const char *folder, hd_err *err)
 {
     const speaking *l = s->state;
+    const char *from = hd_session_folder(s);
     hd_status st = hd_task_save(s, folder, err);
-    return st || !l->base.train.learned ? st : hd_dialogues_save(l->base.folder.tokenizer[0], folder, err);
+    if (!st && l->base.train.learned) st = hd_dialogues_save(l->base.folder.tokenizer[0], folder, err);
+    return st || !from ? st : hd_chat_carry(from, folder, err);
 }
 
 static hd_status plan(hd_session *s, hd_plan *p, hd_err *err)

@@ -8,6 +8,7 @@
 #include "base/file/folder.h"
 #include "base/mem.h"
 #include "op/replay.h"
+#include "task/language/chat/form.h"
 #include "task/list.h"
 #include "task/reward/training.h"
 #include "train/published.h"
@@ -241,6 +242,7 @@ static hd_status save(hd_session *s, const char *folder, hd_err *err)
     const hd_rewarded *x = s->state;
     char path[HD_PATH];
     hd_status st = hd_task_save(s, folder, err);
+    if (!st) st = hd_chat_carry(hd_session_folder(s), folder, err);
     if (!st) st = hd_path(path, folder, "train", err);
     if (!st) st = hd_folder_make(path, NULL, err);
     if (!st) st = hd_path(path, folder, REFERENCE, err);

@@ -1,14 +1,10 @@
 /* Messages as prompts. */
 #include "cli/verb/chat/asking.h"
 
-hd_status hd_asking_open(hd_asking *a, const hd_command *m, const hd_asking_options *o, hd_generation *g,
-                         hd_generate_opt *opt, hd_err *err)
+hd_status hd_asking_open(hd_asking *a, const hd_command *m, const hd_asking_options *o, hd_err *err)
 {
-    const hd_tokenizer *t = m->model.tokenizer[0];
     a->o = o;
-    hd_generation_end(g, hd_tokenizer_special(t).end);
-    opt->endings = g->ending, opt->ending_count = g->endings;
-    return hd_chat_form_open(&a->form, m->operands.word[0], o->template, t, err);
+    return hd_chat_form_open(&a->form, m->operands.word[0], o->template, m->model.tokenizer[0], err);
 }
 
 static void add(json_t *to, const char *role, const char *content)

@@ -3,35 +3,20 @@
 #include <string.h>
 
 #include "base/file/file.h"
-#include "cli/frame/verb.h"
-#include "cli/verb/chat/drawing.h"
+#include "cli/verb/chat/asking.h"
 #include "task/language/chat/chat.h"
 
 struct chat {
     hd_usual usual;
-    hd_generate_opt opt;
-    const char *system, *template;
-    bool greedy;
+    hd_sampling_options sampling;
+    hd_asking_options asking;
 };
 
-#define SAMPLING .group = "Sampling"
-
 static const hd_option options[] = {
-    {"system", 0, "TEXT", NULL, "what the conversation begins with: how the model should answer",
-     HD_TEXT_INTO(struct chat, system)},
-    {"template", 0, "FILE", NULL, "a chat template (Jinja) in place of the model's own",
-     HD_FILE_INTO(struct chat, template)},
+    HD_ASKING_ROWS(struct chat, NULL),
     {"tokens", 'n', "N", "1024", "most tokens of an answer",
-     HD_COUNT_INTO(struct chat, opt.tokens, 1, 1000000)},
-    {"temperature", 't', "X", "0.7",
-     "below 1 favors likely tokens, above 1 unlikely ones; 0: --greedy; not given: as generation_config.json "
-     "of the model says",
-     SAMPLING, HD_FLOAT_INTO(struct chat, opt.temperature, 0, 100)},
-    HD_DRAWING_ROWS(struct chat),
-    {"greedy", 0, NULL, NULL, "always take the most likely token", SAMPLING,
-     HD_FLAG_INTO(struct chat, greedy)},
-    {"seed", 0, "N", "1", "seed of the sampling", SAMPLING,
-     HD_COUNT_INTO(struct chat, opt.seed, 0, 2147483647)},
+     HD_COUNT_INTO(struct chat, sampling.opt.tokens, 1, 1000000)},
+    HD_SAMPLING_ROWS(struct chat, "0.7"),
     HD_MACHINE_ROWS,
     {0},
 };
@@ -46,8 +31,7 @@ static const hd_example examples[] = {
 typedef struct call {
     hd_command command;
     const struct chat *o;
-    hd_generate_opt opt;
-    hd_generation generation;
+    hd_sampling sampling;
     hd_chat_form form;
     hd_chat *chat;
     char *system; /* what the conversation begins with, or NULL */
@@ -172,7 +156,7 @@ static hd_status turn(call *c, const char *message, hd_err *err)
     size_t dropped = hd_chat_dropped(c->chat);
     interrupted = 0;
     c->ends = false;
-    hd_status s = hd_chat_answer(c->chat, &c->command.machine.run, message, &c->opt, &answer, err);
+    hd_status s = hd_chat_answer(c->chat, &c->command.machine.run, message, &c->sampling.opt, &answer, err);
     if (!s && !c->ends) s = hd_command_put(&c->command, "\n", 1, true, err);
     if (!s && hd_chat_dropped(c->chat) > dropped)
         hd_log_say(&c->command.log, HD_INFO, "the context is full: the oldest %zu messages were dropped",
@@ -221,13 +205,11 @@ static hd_status run(hd_command *m, hd_err *err)
 {
     call *c = (call *)m;
     const char *folder = m->operands.word[0];
-    hd_status s = hd_drawing_set(m, &c->generation, &c->opt, err);
-    if (!s) s = hd_chat_form_open(&c->form, folder, c->o->template, m->model.tokenizer[0], err);
-    hd_generation_end(&c->generation, hd_tokenizer_special(m->model.tokenizer[0]).end);
-    c->opt.endings = c->generation.ending, c->opt.ending_count = c->generation.endings;
+    hd_status s = hd_sampling_open(&c->sampling, m, true, err);
+    if (!s) s = hd_chat_form_open(&c->form, folder, c->o->asking.template, m->model.tokenizer[0], err);
     if (!s) s = hd_chat_new(&c->chat, &m->model, &c->form, err);
-    if (!s && c->o->system && !(c->system = hd_mem_text(c->o->system)))
-        s = hd_err_nomem(err, strlen(c->o->system));
+    const char *system = c->o->asking.system;
+    if (!s && system && !(c->system = hd_mem_text(system))) s = hd_err_nomem(err, strlen(system));
     if (!s) s = hd_chat_begin(c->chat, c->system, err);
     if (s) return s;
     struct sigaction before = catch_interrupt();
@@ -239,13 +221,10 @@ static hd_status run(hd_command *m, hd_err *err)
 static hd_status check(hd_command *m, hd_err *err)
 {
     call *c = (call *)m;
-    const struct chat *o = c->o = m->options;
-    if (o->greedy && hd_command_given(m, "temperature"))
-        return hd_err_set(err, HD_EARG, "--greedy and --temperature exclude each other");
-    c->opt = o->opt;
-    if (o->greedy) c->opt.temperature = 0;
-    c->opt.tell = heard, c->opt.context = c, c->opt.halt = &interrupted;
-    return HD_OK;
+    c->o = m->options;
+    hd_status s = hd_sampling_check(&c->sampling, m, &c->o->sampling, err);
+    c->sampling.opt.tell = heard, c->sampling.opt.context = c, c->sampling.opt.halt = &interrupted;
+    return s;
 }
 
 static void release(hd_command *m)
@@ -253,6 +232,7 @@ static void release(hd_command *m)
     call *c = (call *)m;
     hd_chat_free(c->chat);
     hd_chat_form_release(&c->form);
+    hd_sampling_release(&c->sampling);
     hd_mem_free(c->system);
 }
 

@@ -123,9 +123,16 @@ static bool drop_turn(hd_chat *c)
     return true;
 }
 
-static hd_status fit(hd_chat *c, size_t tokens, hd_marked *text, hd_ids *ids, hd_err *err)
+/* Tokens that a conversation may have. */
+static size_t room_of(const hd_chat *c, const hd_generate_opt *opt)
 {
-    size_t room = hd_talk_room(c->talk), least = room / 4 ? room / 4 : 1;
+    size_t room = hd_talk_room(c->talk), most = opt->rules ? opt->rules->max_length : 0;
+    return most && most < room ? most : room;
+}
+
+static hd_status fit(hd_chat *c, size_t room, size_t tokens, hd_marked *text, hd_ids *ids, hd_err *err)
+{
+    size_t least = room / 4 ? room / 4 : 1;
     if (least > tokens) least = tokens;
     hd_status s = tokens_of_turn(c, text, ids, err);
     while (!s && ids->count + least > room && drop_turn(c)) s = tokens_of_turn(c, text, ids, err);
@@ -144,7 +151,7 @@ hd_status hd_chat_answer(hd_chat *c, hd_run *r, const char *message, const hd_ge
     hd_generate_opt o = *opt;
     hd_status s = add_message(c, "user", message, err);
     if (s) return s;
-    s = fit(c, opt->tokens, &text, &ids, err);
+    s = fit(c, room_of(c, opt), opt->tokens, &text, &ids, err);
     size_t left = s ? 0 : hd_talk_room(c->talk) - ids.count + 1; /* the last one is not read */
     if (o.tokens > left) o.tokens = left;
     o.ids = &ids, o.talk = c->talk, o.samples = 1, o.key += (int32_t)c->turns;

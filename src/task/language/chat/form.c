@@ -107,6 +107,12 @@ void hd_chat_form_release(hd_chat_form *f)
     *f = (hd_chat_form){0};
 }
 
+hd_status hd_chat_carry(const char *from, const char *to, hd_err *err)
+{
+    hd_status s = hd_file_carry(from, to, HD_CHAT_TEMPLATE, HD_TEMPLATE_MOST, false, err);
+    return s ? s : hd_file_carry(from, to, "generation_config.json", CONFIG_MOST, false, err);
+}
+
 hd_status hd_chat_form_text(const hd_chat_form *f, const json_t *messages, bool answer, hd_marked *to,
                             hd_err *err)
 {

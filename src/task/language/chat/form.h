@@ -24,6 +24,10 @@ hd_status hd_chat_form_open(hd_chat_form *out, const char *folder, const char *f
                             hd_err *err);
 void hd_chat_form_release(hd_chat_form *f); /* accepts {0} */
 
+/* Copies what a model is asked by, its template and generation_config.json, into the folder of a model that
+   learned on from it; what is there already stays. */
+hd_status hd_chat_carry(const char *from, const char *to, hd_err *err);
+
 /* Appends the text of the messages; answer: with what comes before the next answer. */
 hd_status hd_chat_form_text(const hd_chat_form *f, const json_t *messages, bool answer, hd_marked *to,
                             hd_err *err);

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file/file.h"
 #include "base/file/folder.h"
@@ -140,23 +139,10 @@ hd_status hd_whisper_tuning_hear(const hd_whisper_tuning *t, hd_run *r, const hd
 
 /* -- its files -- */
 
-static hd_status carry(const char *from, const char *to, const char *name, hd_err *err)
-{
-    char source[HD_PATH], target[HD_PATH];
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    hd_status s = hd_path(source, from, name, err);
-    if (!s) s = hd_path(target, to, name, err);
-    if (s || access(source, F_OK)) return s;
-    s = hd_file_read(&bytes, &size, source, MOST_CARRIED, err);
-    if (!s) s = hd_save_bytes(target, bytes, size, err);
-    hd_mem_free(bytes);
-    return s;
-}
-
 hd_status hd_whisper_tuning_carry(const char *from, const char *to, hd_err *err)
 {
     hd_status s = HD_OK;
-    for (size_t i = 0; !s && i < sizeof carried / sizeof *carried; i++) s = carry(from, to, carried[i], err);
+    for (size_t i = 0; !s && i < sizeof carried / sizeof *carried; i++)
+        s = hd_file_carry(from, to, carried[i], MOST_CARRIED, true, err);
     return s;
 }
