@@ -5,6 +5,7 @@
 
 #include "nn/block/experts.h"
 #include "nn/block/latent.h"
+#include "nn/block/lora.h"
 
 static hd_tensor *value(hd_param *p)
 {
@@ -24,6 +25,11 @@ hd_dense hd_dense_make(hd_params *p, size_t in, size_t out, const hd_dense_opt *
 hd_tensor *hd_dense_of(hd_run *r, const hd_dense *d, hd_tensor *x, hd_unary act)
 {
     return hd_linear(r, x, value(d->w), value(d->b), act);
+}
+
+hd_tensor *hd_dense_rows(hd_run *r, const hd_dense *d, hd_rows x, hd_unary act)
+{
+    return hd_lora_linear(r, x, d->w, value(d->b), act);
 }
 
 hd_norm_layer hd_norm_make(hd_params *p, size_t width, float eps, bool rms, hd_affine affine,
@@ -110,7 +116,7 @@ static hd_tensor *attended(hd_run *r, const hd_mha *m, hd_rows q, hd_rows k, hd_
     if (scores) o.ragged = scores;
     hd_rows y = hd_attend(r, q, k, v, &o);
     hd_probe_offer(r, "attn_out", y.t, y.seg);
-    return hd_probe_offer(r, "mha_out", hd_dense_of(r, &m->out, y.t, HD_IDENTITY), seg);
+    return hd_probe_offer(r, "mha_out", hd_dense_rows(r, &m->out, y, HD_IDENTITY), seg);
 }
 
 /* The bias of queries, keys and values, or without `query` of the last two. Where keys have none, training
@@ -150,7 +156,7 @@ typedef struct vectors { /* of one attention; without `k` keys and values are `k
 static vectors joint_vectors(hd_run *r, const hd_mha *m, hd_rows x, const int32_t *pos)
 {
     size_t qw = (size_t)m->heads * m->head_width, kw = (size_t)m->kv_heads * m->head_width;
-    hd_tensor *qkv = hd_linear(r, x.t, value(m->qkv), joint_bias(r, m, true), HD_IDENTITY);
+    hd_tensor *qkv = hd_lora_linear(r, x, m->qkv, joint_bias(r, m, true), HD_IDENTITY);
     qkv = rotated(r, m, qkv, pos, m->heads + m->kv_heads);
     return (vectors){.q = hd_slice_cols(r, qkv, 0, qw), .kv = hd_slice_cols(r, qkv, qw, 2 * kw)};
 }
@@ -159,9 +165,9 @@ static vectors joint_vectors(hd_run *r, const hd_mha *m, hd_rows x, const int32_
 static vectors normed_vectors(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, const int32_t *pos,
                               const int32_t *memory_pos)
 {
-    vectors y = {.q = hd_linear(r, x.t, value(m->q), value(m->q_bias), HD_IDENTITY),
-                 .k = hd_linear(r, memory.t, value(m->k), value(m->k_bias), HD_IDENTITY),
-                 .v = hd_linear(r, memory.t, value(m->v), value(m->v_bias), HD_IDENTITY)};
+    vectors y = {.q = hd_lora_linear(r, x, m->q, value(m->q_bias), HD_IDENTITY),
+                 .k = hd_lora_linear(r, memory, m->k, value(m->k_bias), HD_IDENTITY),
+                 .v = hd_lora_linear(r, memory, m->v, value(m->v_bias), HD_IDENTITY)};
     y.q = rotated(r, m, vectors_normed(r, m, &m->query_norm, y.q), pos, m->heads);
     y.k = rotated(r, m, vectors_normed(r, m, &m->key_norm, y.k), memory_pos, m->kv_heads);
     return y;
@@ -171,10 +177,10 @@ static vectors normed_vectors(hd_run *r, const hd_mha *m, hd_rows x, hd_rows mem
 static vectors apart_vectors(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, const int32_t *pos,
                              const hd_slot *slot)
 {
-    vectors y = {.q = hd_linear(r, x.t, value(m->q), value(m->q_bias), HD_IDENTITY)};
+    vectors y = {.q = hd_lora_linear(r, x, m->q, value(m->q_bias), HD_IDENTITY)};
     y.q = rotated(r, m, y.q, pos, m->heads);
     if (slot && slot->filled) return y;
-    y.kv = hd_linear(r, memory.t, value(m->kv), joint_bias(r, m, false), HD_IDENTITY);
+    y.kv = hd_lora_linear(r, memory, m->kv, joint_bias(r, m, false), HD_IDENTITY);
     if (m->rotation) y.kv = rotated(r, m, y.kv, memory.seg->pos, m->kv_heads);
     return y;
 }
@@ -216,13 +222,13 @@ hd_rows hd_mha_placed(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, con
                             : "q, k and v of these names are one tensor"),
                (hd_rows){0};
     if (self) {
-        hd_tensor *qk = hd_linear(r, asking, value(m->qk), value(m->qk_bias), HD_IDENTITY);
+        hd_tensor *qk = hd_lora_linear(r, hd_rows_with(x, asking), m->qk, value(m->qk_bias), HD_IDENTITY);
         q.t = hd_slice_cols(r, qk, 0, qw), k.t = hd_slice_cols(r, qk, qw, kw);
     } else {
-        q.t = hd_linear(r, asking, value(m->q), value(m->q_bias), HD_IDENTITY);
-        k.t = hd_linear(r, asked, value(m->k), value(m->k_bias), HD_IDENTITY);
+        q.t = hd_lora_linear(r, hd_rows_with(x, asking), m->q, value(m->q_bias), HD_IDENTITY);
+        k.t = hd_lora_linear(r, hd_rows_with(memory, asked), m->k, value(m->k_bias), HD_IDENTITY);
     }
-    v.t = hd_linear(r, memory.t, value(m->v), value(m->v_bias), HD_IDENTITY);
+    v.t = hd_lora_linear(r, memory, m->v, value(m->v_bias), HD_IDENTITY);
     if (s->rows) {
         q.seg = s->asking;
         k = (hd_rows){hd_gather(r, k.t, s->rows, s->asked->rows, 1), s->asked};
@@ -236,24 +242,25 @@ static hd_tensor *hidden_of(hd_run *r, const hd_ffn *f, hd_rows x)
 {
     hd_tensor *h;
     if (r->probe) {
-        h = hd_probe_offer(r, "hidden", hd_dense_of(r, &f->in, x.t, HD_IDENTITY), x.seg);
+        h = hd_probe_offer(r, "hidden", hd_dense_rows(r, &f->in, x, HD_IDENTITY), x.seg);
         h = hd_probe_offer(r, hd_unary_name(f->act), hd_apply(r, h, f->act), x.seg);
     } else {
-        h = hd_dense_of(r, &f->in, x.t, f->act);
+        h = hd_dense_rows(r, &f->in, x, f->act);
     }
     if (!f->gate.w) return h;
-    hd_tensor *gate = hd_probe_offer(r, "gate", hd_dense_of(r, &f->gate, x.t, HD_IDENTITY), x.seg);
+    hd_tensor *gate = hd_probe_offer(r, "gate", hd_dense_rows(r, &f->gate, x, HD_IDENTITY), x.seg);
     return hd_probe_offer(r, "gated", hd_mul(r, h, gate), x.seg);
 }
 
 hd_rows hd_ffn_of(hd_run *r, const hd_ffn *f, hd_rows x)
 {
     hd_tensor *h;
-    if (r->probe || f->gate.w)
+    if (r->probe || f->gate.w || hd_lora_at(f->in.w))
         h = hd_dropout(r, hidden_of(r, f, x), f->dropout, x.seg);
     else
         h = hd_linear_dropout(r, x.t, value(f->in.w), value(f->in.b), f->act, f->dropout, x.seg);
-    return hd_rows_with(x, hd_probe_offer(r, "out", hd_dense_of(r, &f->out, h, HD_IDENTITY), x.seg));
+    return hd_rows_with(
+        x, hd_probe_offer(r, "out", hd_dense_rows(r, &f->out, hd_rows_with(x, h), HD_IDENTITY), x.seg));
 }
 
 hd_rows hd_stream_in(hd_run *r, hd_stream *s, const hd_norm_layer *n)

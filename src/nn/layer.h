@@ -20,6 +20,8 @@ typedef struct hd_dense_opt {
 
 hd_dense hd_dense_make(hd_params *p, size_t in, size_t out, const hd_dense_opt *o, const char *name);
 hd_tensor *hd_dense_of(hd_run *r, const hd_dense *d, hd_tensor *x, hd_unary act);
+/* The same of a layer that LoRA may have added to (nn/block/lora.h). */
+hd_tensor *hd_dense_rows(hd_run *r, const hd_dense *d, hd_rows x, hd_unary act);
 
 typedef struct hd_norm_layer {
     hd_param *gain, *bias; /* both NULL: plain standardization */

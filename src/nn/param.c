@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/serial.h"
+#include "nn/block/lora.h"
 
 enum { FIRST_SLOTS = 1024 };
 enum { SPACING = HD_ALIGN / sizeof(hd_real) }; /* parameters begin on cache lines */
@@ -25,6 +26,7 @@ void hd_params_release(hd_params *p)
     hd_backend_gone(p->backend, p->serial);
     for (size_t i = 0; i < p->count; i++) {
         p->backend->unprepare(p->backend, &p->list[i]->t);
+        hd_lora_free(p->list[i]->lora);
         hd_mem_free(p->list[i]->name);
         hd_mem_free(p->list[i]);
     }
@@ -313,11 +315,17 @@ static void draw(hd_real *x, const hd_param *one, hd_rng *rng)
     }
 }
 
+bool hd_params_has(const hd_params *p, const hd_param *one)
+{
+    return one->name && !one->alias &&
+           (p->files == HD_FILES_ALL || one->adapter == (p->files == HD_FILES_ADAPTER));
+}
+
 hd_status hd_params_draw(hd_params *p, uint64_t seed, hd_err *err)
 {
     for (size_t i = 0; i < p->count; i++) {
         hd_param *one = p->list[i];
-        if (!one->name || one->alias || one->init.kind == HD_INIT_TABLE) continue;
+        if (!hd_params_has(p, one) || one->init.kind == HD_INIT_TABLE) continue;
         size_t bytes = hd_count_of(&one->t) * sizeof(hd_real);
         hd_real *x = hd_mem_new(bytes);
         if (!x) return hd_err_nomem(err, bytes);

@@ -38,10 +38,13 @@ typedef struct hd_param {
     bool moving;                       /* not learned, but changed by training steps: running statistics */
     bool optional;                     /* optional in files: zeros if missing */
     bool fresh;                        /* not read from files: it stays unchanged */
+    bool adapter;                      /* of what was added to another one (nn/block/lora.h) */
+    bool grouped;                      /* read by grouped products alone, such as those of experts */
     int rank;                          /* in files, where it is not that of t (hd_param_shape); else 0 */
     size_t shape[HD_RANK];
-    int group;                        /* learning-rate group */
-    size_t at;                        /* in the flat buffers */
+    int group;            /* learning-rate group */
+    size_t at;            /* in the flat buffers */
+    struct hd_lora *lora; /* what is added to it, one after the other (nn/block/lora.h); NULL: nothing */
     size_t matrix[HD_PARAM_MATRICES]; /* rows of the matrices that it has, one below the other, again and
                                          again to its end; see hd_param_matrices. 0: none */
 } hd_param;
@@ -61,6 +64,10 @@ typedef struct hd_balanced {
     float rate;
 } hd_balanced;
 
+/* Which of them files hold: all, or of a model that something was added to what it was, or what was added.
+ */
+typedef enum hd_file_part { HD_FILES_ALL, HD_FILES_BASE, HD_FILES_ADAPTER } hd_file_part;
+
 typedef struct hd_params {
     hd_backend *backend;
     uint64_t serial; /* tells them apart from later ones at the same address; 0: released */
@@ -78,6 +85,7 @@ typedef struct hd_params {
     size_t ranges;
     hd_balanced *balanced;
     size_t balances, balance_room;
+    hd_file_part files;
     const char *prefix; /* an optional prefix of all names in files; NULL: none; borrowed */
     hd_err err;         /* the first failure of the add calls */
 } hd_params;
@@ -125,8 +133,9 @@ hd_status hd_params_freeze(hd_params *p, hd_frozen frozen, hd_err *err);
 /* Allocates the flat buffers and points every tensor into them. */
 hd_status hd_params_ready(hd_params *p, bool training, hd_err *err);
 
-/* Draws initial values: each parameter from its own stream of the seed, so that adding one changes no other.
- */
+/* Draws initial values of those that files hold: each from its own stream of the seed, so that adding one
+   changes no other. */
+bool hd_params_has(const hd_params *p, const hd_param *one); /* whether files hold it */
 hd_status hd_params_draw(hd_params *p, uint64_t seed, hd_err *err);
 /* To be called after values were changed by other means than the calls here and the update kernel. */
 hd_status hd_params_renew(hd_params *p, hd_err *err);

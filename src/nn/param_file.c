@@ -164,7 +164,7 @@ hd_status hd_params_load_all(hd_params *p, const hd_safetensors *const *file, si
     hd_status st = HD_OK;
     for (size_t i = 0; !st && i < p->count; i++) {
         hd_param *one = p->list[i];
-        if (!one->name || one->alias || one->fresh) continue;
+        if (!hd_params_has(p, one) || one->fresh) continue;
         hd_tensor shape = file_shape(one, NULL);
         const hd_entry *e;
         const hd_safetensors *s = find_file(p, file, files, one, &e);
@@ -215,7 +215,7 @@ hd_status hd_params_save(const hd_params *p, const char *path, const hd_meta *me
     hd_status st = entry && shape && from.one ? HD_OK : hd_err_nomem(err, p->count * sizeof *shape);
     for (size_t i = 0; !st && i < p->count; i++) {
         const hd_param *one = p->list[i];
-        if (!one->name || one->alias) continue;
+        if (!hd_params_has(p, one)) continue;
         shape[n] = file_shape(one, p->backend->team && !one->transposed ? one->t.data : NULL);
         entry[n] = (hd_named){one->name, &shape[n]};
         from.one[n++] = one;

@@ -71,3 +71,61 @@ hd_tensor *hd_matmul(hd_run *r, hd_tensor *x, hd_tensor *w)
     opt o = {.act = HD_IDENTITY};
     return hd_record_opt(r, y, NULL, linear_back, o, x, w);
 }
+
+/* -- low-rank parts, which go to some columns of the result in the same buffer -- */
+
+enum { PARTS = BIAS + 1, EACH = 2, MOST = 4 };
+
+typedef struct parts_opt {
+    size_t parts, at[MOST];
+} parts_opt;
+
+static void low_rank_back(hd_run *r, const hd_node *n)
+{
+    const parts_opt *o = n->opt;
+    hd_tensor *dz = n->y->grad, *dw = hd_grad(r, n->in[W], NULL), *dbias = hd_grad(r, n->in[BIAS], NULL);
+    bool fresh;
+    if (dbias) HD_CALL(r, column_sum, .y = dbias, .x = dz);
+    if (dw) HD_CALL(r, gemm, .y = dw, .a = dz, .a_transposed = true, .b = n->in[X], .add = true);
+    for (size_t i = 0; i < o->parts; i++) {
+        hd_tensor *h = n->in[PARTS + EACH * i], *b = n->in[PARTS + EACH * i + 1], *db = hd_grad(r, b, NULL);
+        hd_tensor dy = hd_view_cols(dz, o->at[i], hd_rows_of(b));
+        if (db) HD_CALL(r, gemm, .y = db, .a = &dy, .a_transposed = true, .b = h, .add = true);
+        hd_tensor *dh = hd_grad(r, h, &fresh);
+        if (dh) HD_CALL(r, gemm, .y = dh, .a = &dy, .b = b, .add = !fresh);
+    }
+    hd_tensor *dx = hd_grad(r, n->in[X], &fresh);
+    if (dx) HD_CALL(r, gemm, .y = dx, .a = dz, .b = n->in[W], .add = !fresh);
+}
+
+static bool part_fits(hd_run *r, const hd_tensor *x, const hd_tensor *w, const hd_low_rank *p)
+{
+    if (hd_rows_of(p->h) == hd_rows_of(x) && hd_cols_of(p->h) == hd_cols_of(p->b) &&
+        p->at + hd_rows_of(p->b) <= hd_rows_of(w))
+        return true;
+    hd_fail(r, HD_ESHAPE, "low rank: %zu x %zu by %zu x %zu does not fit at column %zu of %zu",
+            hd_rows_of(p->h), hd_cols_of(p->h), hd_rows_of(p->b), hd_cols_of(p->b), p->at, hd_rows_of(w));
+    return false;
+}
+
+hd_tensor *hd_linear_low_rank(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, const hd_low_rank *part,
+                              size_t parts)
+{
+    parts_opt o = {.parts = parts};
+    hd_tensor *in[PARTS + EACH * MOST] = {x, w, bias};
+    if (!x || !w || r->err.status) return NULL;
+    if (parts > MOST) return hd_fail(r, HD_EARG, "low rank: %zu parts are too many", parts);
+    if (hd_cols_of(x) != hd_cols_of(w) || (bias && hd_count_of(bias) != hd_rows_of(w)))
+        return hd_fail(r, HD_ESHAPE, "low rank: x has %zu columns, w takes %zu and gives %zu", hd_cols_of(x),
+                       hd_cols_of(w), hd_rows_of(w));
+    hd_tensor *y = hd_new(r, hd_rows_of(x), hd_rows_of(w));
+    HD_CALL(r, gemm, .y = y, .a = x, .b = w, .b_transposed = true, .bias = bias);
+    for (size_t i = 0; y && i < parts; i++) {
+        const hd_low_rank *p = &part[i];
+        if (!p->h || !part_fits(r, x, w, p)) return NULL;
+        hd_tensor to = hd_view_cols(y, p->at, hd_rows_of(p->b));
+        HD_CALL(r, gemm, .y = &to, .a = p->h, .b = p->b, .b_transposed = true, .add = true);
+        in[PARTS + EACH * i] = p->h, in[PARTS + EACH * i + 1] = p->b, o.at[i] = p->at;
+    }
+    return hd_record_node(r, y, NULL, low_rank_back, &o, sizeof o, false, in, PARTS + EACH * parts);
+}

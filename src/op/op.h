@@ -11,6 +11,14 @@
 
 /* linear.c: act(x w^T + bias); w [out, C], bias [out] or NULL. */
 hd_tensor *hd_linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act);
+/* x w^T + bias, and of each part h b^T [R, rows of b] added to the columns from `at` on; h [R, rank], b [out,
+   rank]. */
+typedef struct hd_low_rank {
+    hd_tensor *h, *b;
+    size_t at;
+} hd_low_rank;
+hd_tensor *hd_linear_low_rank(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, const hd_low_rank *part,
+                              size_t parts);
 /* The same and then dropout. */
 hd_tensor *hd_linear_dropout(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act, float p,
                              const hd_seg *seg);

@@ -87,6 +87,7 @@ static const char *const schedules[] = {
 #define REPORTS    .group = "Validation, checkpoints and reports"
 #define MACHINE    .group = "Device"
 #define REWARDS    .group = "Rewards", .tasks = REWARD
+#define LORA       .group = "LoRA", .tasks = LM | REWARD
 
 enum { TEXT_text, TEXT_masks = 0, TEXT_item, TEXT_words = 0, TEXT_picture = 0, TEXT_sound = 0 };
 enum { LABEL_text, LABEL_masks = 0, LABEL_item, LABEL_words = 1, LABEL_picture = 0, LABEL_sound = 0 };

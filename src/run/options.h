@@ -76,6 +76,7 @@ typedef struct hd_train_options {
     X(UNTIED, "--untied")                                    \
     X(PRESET, "a preset of the task")                        \
     X(FROM, "--from")                                        \
+    X(LORA, "--lora")                                        \
     X(VALIDATION, "--valid or --valid-fraction")             \
     X(ADAM, "--optimizer adam, adamw or muon")               \
     X(MUON, "--optimizer muon")                              \

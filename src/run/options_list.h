@@ -65,6 +65,7 @@
     CHOICE("on-empty", 0, "WHAT", "skip", on_empty, empty_lines,
         "what to do with lines without words: skip or error", DATA, FOR(TRANSLATE))
 
+#include "run/adapter_options_list.h"
 #include "run/augment_options_list.h"
 #include "run/reward_options_list.h"
 

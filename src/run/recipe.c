@@ -170,6 +170,7 @@ hd_run_parts hd_recipe_parts(const hd_recipe *r, const hd_train_options *o)
     if (!(parts & (HD_HAS_PICTURES | HD_HAS_MUSIC))) parts |= HD_HAS_TEXTS;
     if (hd_presets[o->preset].task == o->task) parts |= HD_HAS_PRESET;
     if (o->from) parts |= HD_HAS_FROM;
+    if (o->lora) parts |= HD_HAS_LORA;
     if (o->untied) parts |= HD_HAS_UNTIED;
     if (!(parts & HD_HAS_UPDATES)) return parts;
     bool held = o->valid.count || o->valid_names || o->valid_fraction > 0;

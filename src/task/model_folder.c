@@ -5,8 +5,10 @@
 
 #include "base/file/file.h"
 #include "base/file/folder.h"
+#include "base/mem.h"
 #include "data/labels/examples.h"
 #include "model/lm/ngram.h"
+#include "task/language/adapter.h"
 #include "task/masked/masked.h"
 #include "train/checkpoint.h"
 #include "train/published.h"
@@ -67,8 +69,10 @@ static hd_status begin(hd_model_folder *f, const char *folder, const char *task,
     return c.status;
 }
 
-static hd_status load(const hd_model *m, const char *folder, hd_weights which, hd_err *err)
+static hd_status load(hd_model_folder *f, const char *folder, hd_weights which, hd_err *err)
 {
+    const hd_model *m = &f->model;
+    if (f->base) return hd_adapter_load(f, folder, which, err);
     if (!m->params) return m->type->lm.load(m->self, folder, err);
     return which == HD_WEIGHTS_LAST ? hd_checkpoint_weights(folder, m->params, err)
                                     : hd_published_load(m->params, folder, err);
@@ -79,7 +83,7 @@ hd_status hd_model_folder_open(hd_model_folder *out, const char *folder, const c
 {
     *out = (hd_model_folder){0};
     hd_status s = begin(out, folder, task, backend, err);
-    if (!s) s = load(&out->model, folder, which, err);
+    if (!s) s = load(out, folder, which, err);
     if (!s) s = hd_model_prepare(&out->model, out->model.type->decode ? HD_DECODING : HD_PREDICTING, err);
     if (s) hd_model_folder_release(out);
     return s;
@@ -131,6 +135,7 @@ void hd_model_folder_release(hd_model_folder *f)
     hd_model_free(&f->model);
     hd_tokenizer_free_pair(f->tokenizer);
     hd_vocab_release(&f->labels);
+    hd_mem_free(f->base);
     hd_backend_free(f->described);
     *f = (hd_model_folder){0};
 }
@@ -216,7 +221,8 @@ hd_status hd_model_folder_write(const hd_model_folder *f, const char *folder, hd
 
 hd_status hd_model_folder_remove(const char *folder, hd_err *err)
 {
-    static const char *const fixed[] = {"config.json", "model.safetensors", LABELS, HD_NGRAM_FILE};
+    static const char *const fixed[] = {"config.json", "model.safetensors",         LABELS,
+                                        HD_NGRAM_FILE, "adapter_model.safetensors", HD_ADAPTER_CONFIG};
     char path[HD_PATH];
     hd_status s = hd_checkpoint_remove(folder, err);
     for (size_t i = 0; !s && i < sizeof fixed / sizeof *fixed; i++) {

@@ -61,9 +61,10 @@ typedef struct hd_model_folder {
     bool pairs;                 /* its items are pairs of texts */
     bool pictures;              /* it reads pictures, and has no tokenizer of what it reads */
     bool sounds;                /* the same of sounds */
-    size_t trained;        /* of a translator: tokens of the longest sentence in training, end included */
-    hd_pooling pool;       /* of a sentence model: how its rows become a vector; else AUTO */
-    bool normalize;        /* ... and whether that is made 1 long */
+    size_t trained;  /* of a translator: tokens of the longest sentence in training, end included */
+    hd_pooling pool; /* of a sentence model: how its rows become a vector; else AUTO */
+    bool normalize;  /* ... and whether that is made 1 long */
+    char *base;      /* of an adapter whose weights are not loaded yet: the folder of its model; owned */
     hd_backend *described; /* that of a model without weights, which computes nothing; owned */
 
     /* How it reads a line: */

@@ -9,19 +9,38 @@
 #include "base/file/file.h"
 #include "base/file/folder.h"
 
+#define WHOLE   "model.safetensors"
+#define ADAPTER "adapter_model.safetensors"
+
+static const char *file_of(const hd_params *p)
+{
+    return p->files == HD_FILES_ADAPTER ? ADAPTER : WHOLE;
+}
+
 hd_status hd_published_save(const hd_params *p, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     static const hd_meta meta[] = {{"format", "pt"}, HD_CHECKSUM_META};
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    hd_status s = hd_path(path, folder, file_of(p), err);
     return s ? s : hd_params_save(p, path, meta, 2, err);
+}
+
+/* Whether what a folder has is an adapter. */
+static bool is_adapter(const char *folder)
+{
+    char path[HD_PATH];
+    return !hd_path(path, folder, ADAPTER, NULL) && !access(path, F_OK);
 }
 
 hd_status hd_published_load(hd_params *p, const char *folder, hd_err *err)
 {
     char path[HD_PATH];
     hd_safetensors *file = NULL;
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    hd_status s = is_adapter(folder) && p->files != HD_FILES_ADAPTER
+                      ? hd_err_set(err, HD_EARG,
+                                   "%s: an adapter: `heed merge %s MODEL` makes a model of it, to begin with",
+                                   folder, folder)
+                      : hd_path(path, folder, file_of(p), err);
     if (!s && access(path, F_OK))
         return hd_err_set(err, HD_EFILE, "%s: missing: training has not saved a model yet", path);
     if (!s) s = hd_safetensors_open(&file, path, err);
@@ -48,7 +67,7 @@ static hd_status copy(const char *from, const char *to, hd_err *err)
 hd_status hd_published_keep(const char *folder, hd_err *err)
 {
     char path[HD_PATH], kept[HD_PATH], train[HD_PATH];
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    hd_status s = hd_path(path, folder, is_adapter(folder) ? ADAPTER : WHOLE, err);
     if (!s) s = hd_path(kept, folder, HD_PUBLISHED_KEPT, err);
     if (!s) s = hd_path(train, folder, "train", err);
     if (!s) s = hd_folder_make(train, NULL, err);
@@ -60,7 +79,7 @@ hd_status hd_published_keep(const char *folder, hd_err *err)
 hd_status hd_published_restore(const char *folder, hd_err *err)
 {
     char path[HD_PATH], kept[HD_PATH];
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    hd_status s = hd_path(path, folder, is_adapter(folder) ? ADAPTER : WHOLE, err);
     if (!s) s = hd_path(kept, folder, HD_PUBLISHED_KEPT, err);
     if (s || access(kept, F_OK)) return s;
     if (rename(kept, path))

@@ -1,4 +1,5 @@
-/* The weights that a run has published in its folder, whatever the task: model.safetensors. */
+/* The weights that a run has published in its folder, whatever the task: model.safetensors, or of an adapter
+   adapter_model.safetensors. */
 #ifndef HD_TRAIN_PUBLISHED_H
 #define HD_TRAIN_PUBLISHED_H
 

@@ -68,12 +68,19 @@ static void check_model(const char *name, const hd_lm_opt *o)
     lm_text(text, LM_TEXT, 3);
     lm_open(&t, o, 1, true);
     hd_params *p = t.m->params;
-    if (o->kind >= HD_LM_llama) widen(p);
+    if (o->lora.rank) { /* the weights that stay are drawn, too */
+        p->files = HD_FILES_ALL;
+        assert_int_equal(hd_params_draw(p, 1, NULL), HD_OK);
+        lm_stir(p);
+    }
+    if (o->kind >= HD_LM_llama || o->lora.rank) widen(p);
     loss_at(&t, text, true);
     for (size_t i = 0; i < p->trainable; i++) largest = fmax(largest, fabs((double)p->grad[i]));
     for (size_t i = 0; i < p->count; i++) {
         hd_param *one = p->list[i];
         if (!one->name || one->alias) continue;
+        assert_int_equal(one->t.grad != NULL, !o->lora.rank || one->adapter);
+        if (!one->t.grad) continue;
         const hd_real *grad = one->grad.data;
         size_t n = hd_count_of(&one->t);
         bool flows = false;
@@ -128,9 +135,29 @@ static void every_family_goes_back_as_it_went_forward(void **state)
     check_model("recomputed", &o);
 }
 
+/* What LoRA adds, with its own dropout; nothing else has a gradient. */
+static void adapters_go_back_as_they_went_forward(void **state)
+{
+    (void)state;
+    const hd_lora_opt lora = {.rank = 2, .alpha = 3, .dropout = 0.2f, .targets = "all"};
+    for (hd_lm_kind kind = HD_LM_gpt; kind < HD_LM_KINDS; kind++) {
+        hd_lm_opt o = lm_opt(kind);
+        o.stack.width = 6, o.stack.dropout = 0.1f, o.lora = lora;
+        if (kind >= HD_LM_llama) o.stack.head_width = 4;
+        check_model(hd_lm_names[kind], &o);
+    }
+    for (size_t k = 0; k < COUNT_OF(llama_cases); k++) {
+        hd_lm_opt o = llama_opt(&llama_cases[k]);
+        o.stack.layers = 1, o.stack.width = 8, o.stack.inner = 6, o.lora = lora;
+        o.stack.head_width = o.stack.latent.rank ? 0 : 4, o.stack.query_scale = 0, o.stack.recompute = k % 2;
+        check_model(llama_cases[k].name, &o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_model_goes_back_as_it_went_forward),
-                                       cmocka_unit_test(every_family_goes_back_as_it_went_forward)};
+                                       cmocka_unit_test(every_family_goes_back_as_it_went_forward),
+                                       cmocka_unit_test(adapters_go_back_as_they_went_forward)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,6 +27,15 @@ static hd_tensor *two_layers(hd_run *r, hd_tensor *const *x, const gradient_case
     return hd_matmul(r, hd_add(r, h, hd_linear(r, h, x[3], NULL, HD_tanh)), x[1]);
 }
 
+/* Two parts at columns of their own. */
+static hd_tensor *low_rank(hd_run *r, hd_tensor *const *x, const gradient_case *c)
+{
+    (void)c;
+    const hd_low_rank part[] = {{hd_scale(r, hd_linear(r, x[0], x[3], NULL, HD_IDENTITY), 1.5f), x[4], 0},
+                                {hd_linear(r, x[0], x[5], NULL, HD_IDENTITY), x[6], 4}};
+    return hd_linear_low_rank(r, x[0], x[1], x[2], part, 2);
+}
+
 /* Arguments of relu away from its corner, of log above zero: five columns of odd numbers give an odd sum. */
 static gradient_case with_activation(const char *name, int act, bool bias)
 {
@@ -66,6 +75,9 @@ static const gradient_case products[] = {
     CASE("matmul one column", matmul, LEAVES_OF(LEAF("x", 6, 5), LEAF("w", 5, 1))),
     CASE("matmul beyond one tile", matmul, LEAVES_OF(LEAF("x", 30, 3), LEAF("w", 3, 27))),
     CASE("gram", gram, LEAVES_OF(LEAF("x", 6, 5))),
+    CASE("low rank", low_rank,
+         LEAVES_OF(LEAF("x", 6, 5), LEAF("w", 7, 5), LEAF("bias", 1, 7), LEAF("a", 2, 5), LEAF("b", 3, 2),
+                   LEAF("a of the other", 2, 5), LEAF("b of the other", 3, 2))),
     CASE("two layers, weight twice", two_layers,
          LEAVES_OF(LEAF("x", 5, 4), LEAF("w", 6, 4), LEAF("bias", 1, 6), LEAF("u", 6, 6))),
 };

@@ -25,6 +25,7 @@
     X(tokenize, "turn text into tokens, or back")                                   \
     X(import, "make a model from a Hugging Face checkpoint")                        \
     X(export, "write a model as a Hugging Face checkpoint")                         \
+    X(merge, "make a model of an adapter and the model that it was learned on")     \
     X(info, "show what a model folder contains, or the devices")                    \
     X(score, "score translations, captions, transcripts, boxes, labels or answers") \
     X(bench, "time training and decoding on this machine")                          \

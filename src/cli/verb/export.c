@@ -1,5 +1,6 @@
 /* heed export: writes a model as a folder that transformers reads. */
 #include "cli/frame/verb.h"
+#include "hub/decoder/adapter.h"
 #include "hub/import.h"
 
 static const hd_example examples[] = {
@@ -10,6 +11,7 @@ static const hd_example examples[] = {
 struct export
 {
     bool fold;
+    const char *base;
 };
 
 static const hd_option options[] = {
@@ -17,14 +19,29 @@ static const hd_option options[] = {
      "move the batch norms of a detector's ResNet into the convolutions before them; what is left of a norm "
      "adds a bias, and the model finds the same",
      HD_FLAG_INTO(struct export, fold)},
+    {"base", 0, "NAME", NULL,
+     "of an adapter: the name or folder that peft is to find its model by; without it the folder here",
+     HD_TEXT_INTO(struct export, base)},
     {0},
 };
+
+/* An adapter becomes one of peft, a model one of transformers. */
+static hd_status write(const char *from, const char *to, const struct export *o, hd_backend *backend,
+                       hd_err *err)
+{
+    bool adapter = false;
+    hd_status s = hd_adapter_is(&adapter, from, err);
+    if (!s && adapter && !o->fold) return hd_adapter_export(from, o->base, to, backend, err);
+    if (!s && o->base && !adapter)
+        return hd_err_set(err, HD_EARG, "--base is for adapters: %s is none", from);
+    return s ? s : (o->fold ? hd_export_folded : hd_export)(from, to, backend, err);
+}
 
 static hd_status run(hd_command *c, hd_err *err)
 {
     const struct export *o = c->options;
     char **word = c->operands.word;
-    hd_status s = (o->fold ? hd_export_folded : hd_export)(word[0], word[1], c->machine.backend, err);
+    hd_status s = write(word[0], word[1], o, c->machine.backend, err);
     if (!s) hd_log_say(&c->log, HD_INFO, "wrote %s: %s for transformers", word[1], word[0]);
     return s;
 }
@@ -45,6 +62,8 @@ const hd_usage hd_verb_export = {
         "becomes a ViT, with its preprocessor_config.json.\n"
         "An imported model gets its original tokenizer files. Other tokenizers are written twice: as heed "
         "reads them, and as a tokenizer.json that gives the same ids.\n"
+        "An adapter (`heed train --lora`) becomes one of the package peft: adapter_config.json and "
+        "adapter_model.safetensors.\n"
         "HF_FOLDER must not exist, or be empty.",
     .options = options,
     .size = sizeof(struct export),

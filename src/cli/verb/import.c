@@ -1,10 +1,12 @@
 /* heed import: makes a model folder from one that transformers wrote, or from a GGUF file. */
+#include "hub/decoder/adapter.h"
 #include "hub/import.h"
 #include "cli/frame/verb.h"
 
 static const hd_example examples[] = {
     {"heed import gpt2 gpt2.heed", "a GPT-2 becomes a language model"},
     {"heed import SmolLM2-135M-Instruct.Q4_1.gguf smollm2", "a GGUF file of a Llama"},
+    {"heed import lora-adapter tuned --base smollm2", "a LoRA adapter of peft, onto a model that is here"},
     {"heed import all-MiniLM-L6-v2 minilm && heed embed minilm --normalize text",
      "a BERT, and its sentence vectors"},
     {"heed import sentiment model && heed classify model text", "a BERT classifier"},
@@ -15,10 +17,29 @@ static const hd_example examples[] = {
     {NULL, NULL},
 };
 
+struct import {
+    const char *base;
+};
+
+static const hd_option options[] = {
+    {"base", 0, "FOLDER", NULL,
+     "of an adapter of peft: the folder of the model that it belongs to, imported before",
+     HD_FILE_INTO(struct import, base)},
+    {0},
+};
+
 static hd_status run(hd_command *c, hd_err *err)
 {
     char **word = c->operands.word;
-    hd_status s = hd_import(word[0], word[1], c->machine.backend, err);
+    const struct import *o = c->options;
+    hd_status s = HD_OK;
+    if (hd_adapter_published(word[0]))
+        s = hd_adapter_import(word[0], o->base, word[1], c->machine.backend, err);
+    else if (o->base)
+        s = hd_err_set(err, HD_EARG, "--base is for adapters of peft: %s is none (no adapter_config.json)",
+                       word[0]);
+    else
+        s = hd_import(word[0], word[1], c->machine.backend, err);
     if (!s) hd_log_say(&c->log, HD_INFO, "wrote %s, the model of %s", word[1], word[0]);
     return s;
 }
@@ -41,9 +62,12 @@ const hd_usage hd_verb_import = {
         "or what `heed export` wrote. Or from a GGUF file of a llama, qwen2 or qwen3, with F32, F16, BF16, "
         "Q4_0, "
         "Q4_1, Q8_0, Q4_K and Q6_K numbers and its tokenizer inside.\n"
+        "Or from the folder of a LoRA adapter that the package peft saved (adapter_config.json and "
+        "adapter_model.safetensors), with --base.\n"
         "MODEL must not exist, or be empty. If config.json asks for something heed does not support, or a "
         "tensor is missing or unknown, the error names it and nothing is written.",
-    .options = hd_no_options,
+    .options = options,
+    .size = sizeof(struct import),
     .opens = HD_OPENS_CPU,
     .examples = examples,
     .run = run,

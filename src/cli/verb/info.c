@@ -226,6 +226,7 @@ static hd_status put_folder(page *p, const hd_model_folder *f, const char *folde
     hd_details_text(&p->of, "task", f->task->name);
     put_details(p);
     m->type->describe(m->self, &p->of);
+    if (f->base) hd_details_text(&p->of, "base", f->base);
     if (m->params) hd_details_whole(&p->of, "parameters", hd_params_size(m->params));
     const bool pictures = m->type->sizes(m->self).image, sides = m->type->decode && !pictures;
     if (m->type->decode && pictures)
@@ -284,7 +285,8 @@ static hd_status verify(page *p, const char *folder, hd_err *err)
     char path[HD_PATH];
     hd_safetensors *file = NULL;
     bool known = true;
-    hd_status s = hd_path(path, folder, "model.safetensors", err);
+    hd_status s = hd_path(path, folder, "adapter_model.safetensors", err);
+    if (!s && access(path, F_OK)) s = hd_path(path, folder, "model.safetensors", err);
     if (!s && !access(path, F_OK)) {
         s = hd_safetensors_open(&file, path, err);
         if (!s) s = hd_safetensors_verify(file, &known, err);

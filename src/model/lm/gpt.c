@@ -64,6 +64,7 @@ hd_status hd_gpt_make(hd_gpt **out, hd_backend *backend, const hd_gpt_opt *opt, 
     if (!opt->untied) hd_param_alias(&m->params, m->front.table, "lm_head.weight");
     s = hd_stack_make(&m->stack, &m->params, k, err);
     if (!s) s = hd_params_freeze(&m->params, opt->frozen, err);
+    if (!s && opt->lora.rank) s = hd_lora_add(&m->params, &opt->lora, err);
     if (s)
         hd_gpt_free(m);
     else

@@ -5,6 +5,7 @@
 
 #include "model/stack.h"
 #include "nn/front.h"
+#include "nn/block/lora.h"
 
 /* X(NAME, name, what the positions are, where there are some) */
 #define HD_GPT_POSITION_LIST(X)                                    \
@@ -37,6 +38,7 @@ typedef struct hd_gpt_opt {
     bool untied;           /* the output layer has a table of its own */
     bool no_positions;     /* tokens have no positions, of which there are as many as one likes then */
     hd_frozen frozen;
+    hd_lora_opt lora; /* what is learned in place of the weights; rank 0: nothing */
 } hd_gpt_opt;
 
 typedef struct hd_gpt {

@@ -21,6 +21,9 @@ hd_status hd_lm_make(hd_lm **out, const hd_lm_opt *opt, hd_backend *b, hd_err *e
     if (!(opt->stack.dropout >= 0 && opt->stack.dropout < 1))
         return hd_err_set(err, HD_EARG, "%s: dropout %g is not in [0, 1)", hd_lm_names[opt->kind],
                           (double)opt->stack.dropout);
+    if (opt->lora.rank && !hd_lm_types[opt->kind]->lm.blocks)
+        return hd_err_set(err, HD_EARG, "%s: LoRA needs Transformer blocks: a gpt, llama, moe or deepseek",
+                          hd_lm_names[opt->kind]);
     hd_lm *m = hd_mem_zero(sizeof *m);
     if (!m) return hd_err_nomem(err, sizeof *m);
     *m = (hd_lm){.opt = *opt, .type = hd_lm_types[opt->kind]};

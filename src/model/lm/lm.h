@@ -39,6 +39,7 @@ typedef struct hd_lm_opt {
                      1: anywhere */
     bool tied;
     bool no_positions; /* gpt */
+    hd_lora_opt lora;  /* of Transformer blocks */
 } hd_lm_opt;
 
 typedef struct hd_lm {

@@ -96,6 +96,15 @@ static const hd_key experts[] = {
     {KEY("router_bias", FLAG, stack.experts.bias), .when = HD_KEY_RARE},
     {0},
 };
+/* Of an adapter: its own weights are those of the two matrices. */
+static const hd_key lora[] = {
+    {KEY("lora_rank", WHOLE, lora.rank), .most = HD_LORA_MOST_RANK, .when = HD_KEY_RARE},
+    {KEY("lora_alpha", REAL, lora.alpha), .most = 1e9, .when = HD_KEY_RARE},
+    {KEY("lora_dropout", REAL, lora.dropout), .most = 0.999, .when = HD_KEY_RARE},
+    {KEY("lora_targets", TEXT, lora.targets), .when = HD_KEY_RARE},
+    {KEY("lora_base", TEXT, lora.base), .when = HD_KEY_RARE},
+    {0},
+};
 static const hd_key last[] = {
     {KEY("smoothing", CHOICE, smoothing), HD_KEY_NAMES(hd_smoothing_names)},
     {KEY("activation", UNARY, stack.act)},
@@ -108,6 +117,7 @@ void hd_lm_config_write(hd_text *to, const hd_lm_opt *o)
     if (hd_lm_types[o->kind]->lm.blocks) hd_keys_write(to, late, 0, o);
     if (hd_lm_types[o->kind]->lm.blocks) hd_keys_write(to, modern, 0, o);
     if (o->stack.experts.count) hd_keys_write(to, experts, 0, o);
+    hd_keys_write(to, lora, 0, o);
     hd_keys_write(to, last, 0, o);
 }
 
@@ -119,6 +129,7 @@ void hd_lm_config_read(hd_model_config *c, hd_lm_opt *o)
     hd_keys_read(c, late, 0, o);
     hd_keys_read(c, modern, 0, o);
     hd_keys_read(c, experts, 0, o);
+    hd_keys_read(c, lora, 0, o);
     hd_keys_read(c, last, 0, o);
     if (hd_lm_types[o->kind]->lm.blocks && !o->stack.head_width && !o->stack.latent.rank &&
         o->stack.width % (size_t)o->stack.heads)

@@ -22,6 +22,7 @@ static hd_status make(hd_lm *m, hd_backend *b, hd_err *err)
                     .logit_cap = o->logit_cap,
                     .names = o->kind == HD_LM_gpt ? &hd_gpt_names_gpt2 : &hd_gpt_names_llama,
                     .untied = !o->tied,
+                    .lora = o->lora,
                     .no_positions = o->no_positions};
     if (o->stack.act == HD_IDENTITY) g.stack.act = HD_gelu_tanh;
     hd_gpt *gpt = NULL;
@@ -130,6 +131,19 @@ static void describe_blocks(const hd_stack_opt *o, hd_details *to)
     describe_cache(o, kept, ordinary, to);
 }
 
+static void describe_lora(const hd_lm *m, hd_details *to)
+{
+    const hd_lora_opt *o = &m->opt.lora;
+    uint64_t learned = 0;
+    for (size_t i = 0; i < m->params->count; i++)
+        if (m->params->list[i]->adapter) learned += hd_count_of(&m->params->list[i]->t);
+    hd_details_text(to, "adapter", "LoRA");
+    hd_details_whole(to, "rank", (uint64_t)o->rank);
+    hd_details_real(to, "alpha", o->alpha, "");
+    hd_details_text(to, "targets", o->targets);
+    hd_details_whole(to, "adapter parameters", learned);
+}
+
 static void describe(const void *self, hd_details *to)
 {
     const hd_lm_opt *o = &((const hd_lm *)self)->opt;
@@ -145,6 +159,7 @@ static void describe(const void *self, hd_details *to)
         hd_details_text(to, "positions", "rotary");
     else if (o->no_positions || o->position)
         hd_details_text(to, "positions", o->no_positions ? "none" : hd_gpt_position_names[o->position]);
+    if (o->lora.rank) describe_lora(self, to);
 }
 
 static hd_attention_layers attention(const void *self, hd_attention_kind k)

@@ -109,6 +109,7 @@ hd_experts *hd_experts_make(hd_params *p, const hd_experts_opt *o, size_t width,
             hd_param_moving(p, count, (hd_init){HD_INIT_ZERO, 0, 0}, "%s.%s.%s", layer, n->router, n->bias);
     e->in = hd_param_hidden(p, 2 * count * o->inner, width, init);
     e->out = hd_param_hidden(p, count * width, o->inner, init);
+    if (e->in && e->out) e->in->grouped = e->out->grouped = true;
     hd_param_matrices(e->in, o->inner, o->inner, 0), hd_param_matrices(e->out, width, 0, 0);
     for (size_t i = 0; i < count; i++) make_expert(p, e, width, init, n, layer, i);
     if (o->shared) make_shared(p, e, width, init, n, layer);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "nn/block/lora.h"
 
 #define INNER_EPS 1e-6f /* of both norms inside, whatever the model's is */
 
@@ -74,18 +75,18 @@ static hd_tensor *normed(hd_run *r, const hd_norm_layer *n, hd_tensor *x)
     return x ? hd_norm(r, x, value(n->gain), NULL, &o) : NULL;
 }
 
-static hd_tensor *queries_of(hd_run *r, const hd_latent *m, hd_tensor *x, const int32_t *pos)
+static hd_tensor *queries_of(hd_run *r, const hd_latent *m, hd_rows x, const int32_t *pos)
 {
-    if (m->query_in) x = normed(r, &m->query_norm, hd_linear(r, x, value(m->query_in), NULL, HD_IDENTITY));
-    hd_tensor *q = hd_linear(r, x, value(m->query), NULL, HD_IDENTITY);
+    if (m->query_in) x.t = normed(r, &m->query_norm, hd_lora_linear(r, x, m->query_in, NULL, HD_IDENTITY));
+    hd_tensor *q = hd_lora_linear(r, x, m->query, NULL, HD_IDENTITY);
     return m->query_rotation ? hd_rotate(r, q, pos, m->query_rotation, m->shape.heads) : q;
 }
 
 /* [R, rank + rotated]: what a cache keeps of a row. */
-static hd_tensor *latents_of(hd_run *r, const hd_latent *m, hd_tensor *x, const int32_t *pos)
+static hd_tensor *latents_of(hd_run *r, const hd_latent *m, hd_rows x, const int32_t *pos)
 {
     const hd_latent_shape *s = &m->shape;
-    hd_tensor *c = hd_linear(r, x, value(m->keys_in), NULL, HD_IDENTITY);
+    hd_tensor *c = hd_lora_linear(r, x, m->keys_in, NULL, HD_IDENTITY);
     if (!s->rotated) return normed(r, &m->norm, c);
     if (m->key_rotation) c = hd_rotate(r, c, pos, m->key_rotation, 1);
     hd_tensor *parts[] = {normed(r, &m->norm, hd_slice_cols(r, c, 0, s->rank)),
@@ -134,7 +135,7 @@ static hd_tensor *values_of(hd_run *r, const hd_latent *m, hd_tensor *sums)
 static hd_tensor *ended(hd_run *r, const hd_latent *m, hd_tensor *y, const hd_seg *seg)
 {
     hd_probe_offer(r, "attn_out", y, seg);
-    return hd_probe_offer(r, "mha_out", hd_dense_of(r, &m->out, y, HD_IDENTITY), seg);
+    return hd_probe_offer(r, "mha_out", hd_dense_rows(r, &m->out, (hd_rows){y, seg}, HD_IDENTITY), seg);
 }
 
 /* Single rows over a cache in its own form. */
@@ -150,8 +151,8 @@ static hd_rows ask_latents(hd_run *r, const hd_latent *m, hd_rows q, hd_rows hel
 static hd_rows ask_heads(hd_run *r, const hd_latent *m, hd_rows q, hd_rows c, hd_attend_opt *o)
 {
     const hd_latent_shape *s = &m->shape;
-    hd_tensor *latent = hd_slice_cols(r, c.t, 0, s->rank),
-              *kv = hd_linear(r, latent, value(m->keys), NULL, HD_IDENTITY);
+    hd_rows latent = hd_rows_with(c, hd_slice_cols(r, c.t, 0, s->rank));
+    hd_tensor *kv = hd_lora_linear(r, latent, m->keys, NULL, HD_IDENTITY);
     hd_rows k = hd_rows_with(c, hd_latent_keys(r, kv, c.t, s)),
             v = hd_rows_with(c, hd_latent_values(r, kv, s));
     hd_probe_offer(r, "Q", q.t, q.seg);
@@ -166,10 +167,10 @@ hd_rows hd_latent_of(hd_run *r, const hd_latent *m, hd_rows x, hd_mask mask, hd_
     const int32_t *pos = slot ? hd_cache_positions(r, slot->cache, x.seg) : x.seg->pos;
     hd_attend_opt o = m->extra;
     o.heads = (int)m->shape.heads, o.dropout = m->dropout, o.mask = mask;
-    hd_rows q = {queries_of(r, m, x.t, pos), x.seg}, c = {latents_of(r, m, x.t, pos), x.seg};
+    hd_rows q = {queries_of(r, m, x, pos), x.seg}, c = {latents_of(r, m, x, pos), x.seg};
     if (slot) c = hd_slot_grow(r, slot, c);
     if (!c.t) return (hd_rows){0};
-    bool single = slot && x.seg->longest == 1 && !r->probe && !r->taping;
+    bool single = slot && x.seg->longest == 1 && !r->probe && !r->taping && !hd_lora_at(m->keys);
     hd_rows y = single ? ask_latents(r, m, q, c, &o) : ask_heads(r, m, q, c, &o);
     return hd_rows_with(x, ended(r, m, y.t, x.seg));
 }

@@ -1,6 +1,8 @@
 /* The folder of a language model. */
 #include "task/language/language.h"
 
+#include "task/language/adapter.h"
+
 void hd_language_write(hd_text *to, const hd_model_folder *f)
 {
     const hd_lm_opt *o = &hd_model_folder_lm(f)->opt;
@@ -21,6 +23,7 @@ void hd_language_read(hd_model_folder *f, hd_model_config *c, const char *folder
     hd_model_config_check_vocab(c, o.vocab, t, hd_tokenizer_size(t));
     hd_special special = hd_tokenizer_special(t);
     o.start = special.start, o.end = special.end, o.unk = special.unk;
+    if (!c->status && o.lora.rank) c->status = hd_adapter_base(&f->base, folder, c->err);
     if (!c->status) c->status = hd_lm_new(&lm, &o, backend, false, c->err);
     if (!c->status) hd_model_folder_take(f, HD_TRAIN_LM, hd_lm_model(lm));
 }

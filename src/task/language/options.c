@@ -261,7 +261,8 @@ static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
                           hd_preset_names[o->preset], model, hd_train_model_names[o->model]);
     hd_status s = fill_batch(set, named, err);
     if (!s && o->from && !named)
-        s = hd_recipe_continue(set, gpt ? hd_recipe_rate((size_t)o->width) : o->lr / 10, err);
+        s = hd_recipe_continue(
+            set, (gpt ? hd_recipe_rate((size_t)o->width) : o->lr / 10) * (o->lora ? 10 : 1), err);
     if (!s && gpt && !o->from) s = hd_recipe_follow(set, "ffn-size", usual_inner(o), err);
     if (!s && gpt && !o->from) s = hd_recipe_follow(set, "position-kind", usual_positions(o), err);
     if (!s) s = derive_experts(set, err);

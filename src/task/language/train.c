@@ -9,11 +9,13 @@
 #include "base/mem.h"
 #include "op/replay.h"
 #include "run/session.h"
+#include "task/language/adapter.h"
 #include "task/language/chat/dialogues.h"
 #include "task/language/chat/form.h"
 #include "task/language/training.h"
 #include "task/language/language.h"
 #include "task/list.h"
+#include "train/published.h"
 
 enum { VALID_EVERY = 500 };
 
@@ -182,6 +184,9 @@ static hd_lm_opt going_on(const hd_lm_opt *found, const hd_lm_opt *now)
     if (now->stack.dropout < m.stack.dropout || now->stack.dropout > m.stack.dropout)
         m.stack.dropout = m.embedding_dropout = m.stack.attention_dropout = now->stack.dropout;
     if (now->context && !hd_lm_types[m.kind]->attention) m.context = now->context;
+    hd_experts_opt *e = &m.stack.experts; /* how loads are kept even is the run's, not the model's */
+    e->balance = now->stack.experts.balance, e->by_item = now->stack.experts.by_item;
+    e->bias_rate = now->stack.experts.bias_rate;
     return m;
 }
 
@@ -208,6 +213,30 @@ static hd_status open_windows(hd_session *s, size_t longest, hd_err *err)
     return l->lm->type->lm.state && s->backend->ranks < 2 ? open_carry(s, err) : HD_OK;
 }
 
+/* A run that is resumed has it in its own folder. */
+static hd_status set_adapter(hd_session *s, hd_lm_opt *m, hd_err *err)
+{
+    const speaking *l = s->state;
+    const hd_train_options *o = s->options;
+    if (l->base.begun.base && !o->resume)
+        return hd_err_set(err, HD_EARG,
+                          "--from %s: an adapter: `heed merge %s MODEL` makes a model of it, to begin with",
+                          o->from, o->from);
+    return o->resume ? HD_OK : hd_adapter_options(&m->lora, o, o->from, err);
+}
+
+/* The weights of a base are in its folder alone, also where a run is resumed. */
+static hd_status weights(hd_session *s, hd_err *err)
+{
+    const speaking *l = s->state;
+    const hd_train_options *o = s->options;
+    bool begins = o->from && !o->resume, adapter = l->lm->opt.lora.rank;
+    if (begins && !adapter) return hd_published_load(s->params, o->from, err);
+    hd_status st = hd_params_draw(s->params, (uint64_t)o->seed, err);
+    if (st || !adapter) return st;
+    return hd_adapter_load_base(l->lm, begins ? o->from : l->base.begun.base, o->out, err);
+}
+
 static hd_status make_model(hd_session *s, const hd_lm_opt *asked, hd_err *err)
 {
     speaking *l = s->state;
@@ -219,7 +248,9 @@ static hd_status make_model(hd_session *s, const hd_lm_opt *asked, hd_err *err)
     if (l->base.train.pieces && !l->base.train.learned)
         m.align = hd_music_align(hd_music_of(l->base.folder.tokenizer[0]));
     m.start = special.start, m.end = special.end, m.unk = special.unk;
-    hd_status st = hd_lm_new(&l->lm, &m, s->backend, true, err);
+    hd_status st = set_adapter(s, &m, err);
+    if (m.lora.rank) m.stack.experts.bias_rate = 0; /* the bias is the base's */
+    if (!st) st = hd_lm_new(&l->lm, &m, s->backend, true, err);
     if (st) return st;
     hd_model_folder_take(&l->base.folder, HD_TRAIN_LM, hd_lm_model(l->lm));
     if (!l->lm->params) return HD_OK;
@@ -252,6 +283,7 @@ static hd_status save(hd_session *s, const char *folder, hd_err *err)
     const speaking *l = s->state;
     const char *from = hd_session_folder(s);
     hd_status st = hd_task_save(s, folder, err);
+    if (!st && l->lm->opt.lora.rank) st = hd_adapter_save(l->lm, s->options->from, folder, err);
     if (!st && l->base.train.learned) st = hd_dialogues_save(l->base.folder.tokenizer[0], folder, err);
     return st || !from ? st : hd_chat_carry(from, folder, err);
 }
@@ -285,6 +317,7 @@ const hd_task hd_task_lm = {
     .check = hd_language_check,
     .open = open,
     .release = release,
+    .weights = weights,
     .plan = plan,
     .load = load,
     .send = send,

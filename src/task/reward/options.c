@@ -34,7 +34,7 @@ static hd_status derive(const hd_option_set *set, bool named, hd_err *err)
     const hd_train_options *o = set->into;
     bool dapo = o->variant == HD_TRAIN_DAPO;
     (void)named;
-    hd_status s = hd_recipe_follow(set, "lr", 0.03 / o->width, err);
+    hd_status s = hd_recipe_follow(set, "lr", (o->lora ? 0.3 : 0.03) / o->width, err);
     if (!s && dapo) s = hd_recipe_follow(set, "clip-high", 0.28, err);
     if (!s && dapo) s = hd_recipe_follow(set, "resample", 3, err);
     if (!s && dapo) s = hd_recipe_follow(set, "length-slack", o->tokens / 5, err);

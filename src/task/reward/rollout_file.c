@@ -44,7 +44,7 @@ hd_status hd_rollout_save(const hd_rollout *o, const char *folder, hd_err *err)
 /* A list of so many numbers, to be freed; n 0: as many as there are. Of one that is not there *out stays
    NULL. */
 static hd_status read_part(void *out, const hd_safetensors *file, const char *name, hd_dtype type, size_t *n,
-                      hd_err *err)
+                           hd_err *err)
 {
     const hd_entry *e = hd_safetensors_find(file, name);
     if (!e) return HD_OK;

@@ -8,6 +8,7 @@
 #include "base/file/folder.h"
 #include "base/mem.h"
 #include "op/replay.h"
+#include "task/language/adapter.h"
 #include "task/language/chat/form.h"
 #include "task/list.h"
 #include "task/reward/training.h"
@@ -136,6 +137,7 @@ static void release(hd_session *s)
     hd_mem_free(x->order);
     hd_lm_free(x->reference);
     hd_model_folder_release(&x->folder);
+    hd_mem_free(x->base);
 }
 
 static hd_status read_prompts(hd_session *s, hd_err *err)
@@ -166,10 +168,18 @@ static hd_status make_models(hd_session *s, hd_err *err)
     if (st) return st;
     hd_lm_opt m = hd_model_folder_lm(&begun)->opt;
     m.stack.dropout = m.stack.attention_dropout = m.embedding_dropout = 0;
+    const hd_train_options *o = s->options;
+    if (!o->resume && begun.base)
+        st = hd_err_set(err, HD_EARG,
+                        "--from %s: an adapter: `heed merge %s MODEL` makes a model of it, to begin with",
+                        o->from, o->from);
+    if (!st && !o->resume) st = hd_adapter_options(&m.lora, o, o->from, err);
+    x->base = begun.base, begun.base = NULL;
     hd_model_folder_keep_tokenizers(&begun);
     x->folder.tokenizer[0] = begun.tokenizer[0], x->folder.tokenizer[1] = begun.tokenizer[1];
-    st = hd_lm_new(&x->lm, &m, s->backend, true, err);
+    if (!st) st = hd_lm_new(&x->lm, &m, s->backend, true, err);
     if (st) return st;
+    m.lora = (hd_lora_opt){0}; /* the reference is the base itself */
     hd_model_folder_take(&x->folder, HD_TRAIN_LM, hd_lm_model(x->lm));
     s->params = x->lm->params;
     return hd_lm_new(&x->reference, &m, s->backend, false, err);
@@ -220,7 +230,8 @@ static hd_status load_reference(hd_session *s, hd_err *err)
     hd_rewarded *x = s->state;
     char path[HD_PATH];
     hd_safetensors *file = NULL;
-    if (!s->options->resume) return hd_published_load(x->reference->params, s->options->from, err);
+    const char *from = s->options->resume ? x->base : s->options->from;
+    if (from) return hd_published_load(x->reference->params, from, err);
     hd_status st = hd_path(path, s->options->out, REFERENCE, err);
     if (!st) st = hd_safetensors_open(&file, path, err);
     if (!st) st = hd_params_load(x->reference->params, file, err);
@@ -231,18 +242,22 @@ static hd_status load_reference(hd_session *s, hd_err *err)
 static hd_status weights(hd_session *s, hd_err *err)
 {
     const hd_train_options *o = s->options;
-    hd_status st = o->resume ? hd_params_draw(s->params, (uint64_t)o->seed, err)
-                             : hd_published_load(s->params, o->from, err);
+    const hd_rewarded *x = s->state;
+    bool adapter = x->lm->opt.lora.rank;
+    hd_status st = o->resume || adapter ? hd_params_draw(s->params, (uint64_t)o->seed, err)
+                                        : hd_published_load(s->params, o->from, err);
+    if (!st && adapter) st = hd_adapter_load_base(x->lm, o->resume ? x->base : o->from, o->out, err);
     return st ? st : load_reference(s, err);
 }
 
-/* With the reference: a run that goes on needs no other folder. */
+/* With the reference: a run that goes on needs no other folder, unless it learns an adapter. */
 static hd_status save(hd_session *s, const char *folder, hd_err *err)
 {
     const hd_rewarded *x = s->state;
     char path[HD_PATH];
     hd_status st = hd_task_save(s, folder, err);
     if (!st) st = hd_chat_carry(hd_session_folder(s), folder, err);
+    if (!st && x->lm->opt.lora.rank) return hd_adapter_save(x->lm, s->options->from, folder, err);
     if (!st) st = hd_path(path, folder, "train", err);
     if (!st) st = hd_folder_make(path, NULL, err);
     if (!st) st = hd_path(path, folder, REFERENCE, err);

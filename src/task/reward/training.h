@@ -13,6 +13,7 @@ hd_status hd_reward_check(const hd_train_options *o, hd_err *err);
 typedef struct hd_rewarded {
     hd_model_folder folder; /* what learns; first, as hd_task_save asks for */
     hd_lm *lm, *reference;  /* lm: in its folder */
+    char *base;             /* of an adapter that is resumed: the folder of its model; NULL: none */
     hd_rewards *rewards;
     hd_text stop; /* of --stop, unescaped */
     hd_writer writer;
