@@ -27,19 +27,34 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+/* Copies the scores above a bound; how many. */
+static size_t likelier(const hd_real *x, size_t v, double bound, hd_real *to)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v; i++)
+        if ((double)x[i] >= bound) to[n++] = x[i];
+    return n;
+}
+
 /* The least score of a row that is drawn: top-k, then top-p of what is left, then min-p. All of them keep the
-   first of the sorted tokens. sorted: room for a row. */
+   first of the sorted tokens. sorted: room for a row; only what min-p could leave is sorted. */
 static hd_real least(const hd_real *x, size_t v, const hd_draw_opt *o, hd_real *sorted)
 {
-    memcpy(sorted, x, v * sizeof *x);
-    qsort(sorted, v, sizeof *sorted, falling);
-    size_t kept = o->top_k && o->top_k < v ? o->top_k : v;
-    while (kept < v && !(sorted[kept] < sorted[kept - 1])) kept++; /* ties stay */
-    double all = 0, sum = 0, most = (double)sorted[0], t = (double)o->temperature;
-    for (size_t i = 0; i < kept; i++) all += exp(((double)sorted[i] - most) / t);
+    double all = 0, sum = 0, most = -INFINITY, t = (double)o->temperature;
+    bool shares = o->top_p > 0 && o->top_p < 1;
+    for (size_t i = 0; i < v; i++) most = (double)x[i] > most ? (double)x[i] : most;
+    size_t n = likelier(x, v, most + t * log((double)o->min_p) - 1e-3, sorted);
+    if (o->top_k > n && shares)
+        n = likelier(x, v, -INFINITY, sorted); /* their sum counts more than min-p leaves */
+    if (!n) return -INFINITY; /* none is a number */
+    qsort(sorted, n, sizeof *sorted, falling);
+    size_t kept = o->top_k && o->top_k < n ? o->top_k : n;
+    while (kept < n && !(sorted[kept] < sorted[kept - 1])) kept++; /* ties stay */
+    for (size_t i = 0; shares && i < (o->top_k ? kept : v); i++)
+        all += exp(((double)(o->top_k ? sorted : x)[i] - most) / t);
     for (size_t i = 0; i < kept; i++) {
         double p = exp(((double)sorted[i] - most) / t);
-        bool enough = i && o->top_p > 0 && o->top_p < 1 && sum >= (double)o->top_p * all;
+        bool enough = i && shares && sum >= (double)o->top_p * all;
         if (enough || p < (double)o->min_p) return sorted[i - !!i];
         sum += p;
     }

@@ -169,6 +169,23 @@ static void impossible_classes_are_never_drawn(void **state)
     for (size_t i = 0; i < DRAWS; i++) assert_true(id_at(all, i, 0) == 1 && id_at(three, i, 0) == 1);
 }
 
+/* Columns fall in rank with their number, all nearly as likely: 0.3 of the mass are about the first 0.3 of
+   them, however few are sorted at first. */
+static void a_share_of_a_flat_row_is_many_columns(void **state)
+{
+    hd_run *r = &((room *)*state)->r;
+    enum { WIDE = 5000, ROWS = 300 };
+    hd_real *x = malloc((size_t)ROWS * WIDE * sizeof *x);
+    for (size_t i = 0; i < (size_t)ROWS * WIDE; i++) x[i] = (hd_real)-1e-5 * (hd_real)(i % WIDE);
+    hd_run_begin(r, HD_INFERENCE);
+    hd_tensor *ids =
+        hd_sample(r, hd_from(r, ROWS, WIDE, x), &(hd_sample_opt){.temperature = 1, .top_p = 0.3f}, NULL);
+    int32_t most = 0;
+    for (size_t i = 0; i < ROWS; i++) most = id_at(ids, i, 0) > most ? id_at(ids, i, 0) : most;
+    assert_true(most > 1400 && most < 1500);
+    free(x);
+}
+
 /* An item's sample depends on its key and row, not on its place in the batch; another step draws another. */
 static void a_sample_follows_the_item_not_its_place(void **state)
 {
@@ -200,6 +217,7 @@ int main(void)
         cmocka_unit_test(samples_come_as_often_as_they_are_likely),
         cmocka_unit_test(without_temperature_a_sample_is_the_largest),
         cmocka_unit_test(impossible_classes_are_never_drawn),
+        cmocka_unit_test(a_share_of_a_flat_row_is_many_columns),
         cmocka_unit_test(a_sample_follows_the_item_not_its_place),
     };
     return cmocka_run_group_tests(tests, open_room, close_room);

@@ -4,6 +4,8 @@
 #include "backend/cpu/exponent.h"
 #include "base/rng.h"
 
+enum { FEW = 256 };
+
 /* a ranks before b; NaN behind every number */
 static bool before(const hd_real *x, int32_t a, int32_t b)
 {
@@ -88,6 +90,28 @@ static int32_t draw(const hd_real *w, const int32_t *order, size_t n, double sha
     return last;
 }
 
+/* The columns that top-k and top-p leave of n with weights w, first in rank first; how many. To sort all for
+   the few that hold most of the mass would take longer than a small model's step, so as many are sorted as
+   turn out to be needed. */
+static size_t keep(int32_t *order, const hd_real *w, size_t n, double mass, const hd_sample_args *a)
+{
+    size_t most = a->top_k > 0 && (size_t)a->top_k < n ? (size_t)a->top_k : n;
+    size_t sorted = most < n || most < FEW ? most : FEW;
+    for (;; sorted = sorted < n / 8 ? 8 * sorted : n) {
+        top_row(order, w, n, (int)sorted);
+        if (most < n) {
+            mass = 0;
+            for (size_t i = 0; i < most; i++) mass += (double)w[order[i]];
+        }
+        double held = 0;
+        for (size_t i = 0; a->top_p < 1 && i < sorted; i++) {
+            held += (double)w[order[i]];
+            if (held >= (double)a->top_p * mass) return i + 1;
+        }
+        if (sorted == most) return most;
+    }
+}
+
 static void sample_part(void *arg, size_t begin, size_t end, int worker)
 {
     sampling *s = arg;
@@ -102,19 +126,7 @@ static void sample_part(void *arg, size_t begin, size_t end, int worker)
         double mass = (double)hd_row_exp(w, w, n, 0);
         size_t kept = n;
         bool ranked = (a->top_k > 0 && (size_t)a->top_k < n) || a->top_p < 1;
-        if (ranked) {
-            kept = a->top_k > 0 && (size_t)a->top_k < n ? (size_t)a->top_k : n;
-            top_row(order, w, n, (int)kept);
-            if (kept < n) {
-                mass = 0;
-                for (size_t i = 0; i < kept; i++) mass += (double)w[order[i]];
-            }
-            double held = 0;
-            for (size_t i = 0; a->top_p < 1 && i < kept; i++) {
-                held += (double)w[order[i]];
-                if (held >= (double)a->top_p * mass) kept = i + 1;
-            }
-        }
+        if (ranked) kept = keep(order, w, n, mass, a);
         int32_t c = draw(w, ranked ? order : NULL, kept, unit_of(&a->draw, r));
         *((int32_t *)a->ids->data + r * a->ids->stride) = c;
         if (a->logp)
