@@ -23,6 +23,12 @@ static void options_narrow_down_to_the_likeliest(void **state)
     both_answer("the cat?", "--temperature 50 --top-k 1", "meow\n");
     both_answer("the cat?", "--temperature 50 --top-p 0.000001", "meow\n");
     both_answer("the cat?", "--temperature 50 --min-p 1", "meow\n");
+    assert_prints("for v in 'chat m' 'generate m --chat --prompts -'; do for o in --greedy ''; do for s in 1 "
+                  "2 3 4 5; do "
+                  "echo '?' | $HEED $v -q $o --seed $s --temperature 3 2>/dev/null || echo '?' | $HEED $v -q "
+                  "$o --seed $s; "
+                  "done | sort | uniq | wc -l; done; done | tr -d ' ' | sed 's/[2-5]/many/'",
+                  0, "1\nmany\n1\nmany\n");
     /* and are needed for it */
     assert_prints("for s in 1 2 3; do echo 'the cat?' | $HEED chat m -q --temperature 50 --seed $s; done | "
                   "grep -cx meow",
