@@ -161,6 +161,13 @@ enum {
     HD_TRAIN_POSITIONS_PERIODIC,
     HD_TRAIN_POSITIONS_ROTARY
 };
+/* --documents */
+enum {
+    HD_TRAIN_DOCUMENTS_NONE,
+    HD_TRAIN_DOCUMENTS_LINE,
+    HD_TRAIN_DOCUMENTS_BLANK,
+    HD_TRAIN_DOCUMENTS_MARK
+};
 /* How loads of experts are kept even. */
 enum {
     HD_TRAIN_BALANCE_NONE,

@@ -203,6 +203,10 @@
     FLAG("line-windows", 0, line_windows,
         "windows begin where lines begin, not anywhere: for lists of short texts, so that each has the positions it "
         "has when it is prompted for", MODEL, FOR(LM), NEEDS(HD_HAS_BLOCKS))
+    CHOICE("documents", 0, "HOW", "none", documents, documents,
+        "what ends a document, which then sees nothing of others: line, blank (an empty line), mark (a line <|endoftext|>), "
+        "or none: the text is one stream. Updates are packed with documents up to --batch-size times --context tokens", MODEL,
+        FOR(LM), NEEDS(HD_HAS_BLOCKS))
     INT("music-span", 0, "N", "4096", music_span, 1, 1000000,
         "most tokens that the model can be asked to see at once, though it learns from windows of --context",
         MODEL, FOR(LM), SHAPE, NEEDS(HD_HAS_MUSIC))

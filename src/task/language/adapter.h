@@ -1,6 +1,6 @@
-/* The folder of an adapter (nn/block/lora.h): a model folder whose weights are adapter_model.safetensors, LoRA's
-   matrices alone, and adapter_config.json, both as the package peft has them. The last one names the folder
-   of the model that they are added to, which stays as it is. */
+/* The folder of an adapter (nn/block/lora.h): a model folder whose weights are adapter_model.safetensors,
+   LoRA's matrices alone, and adapter_config.json, both as the package peft has them. The last one names the
+   folder of the model that they are added to, which stays as it is. */
 #ifndef HD_TASK_LANGUAGE_ADAPTER_H
 #define HD_TASK_LANGUAGE_ADAPTER_H
 

@@ -19,6 +19,7 @@ typedef struct hd_stream_text {
     size_t pieces;     /* 0: it is one text */
     uint8_t *learned;  /* [count] of dialogues, which are its pieces: whether a token is foreseen, not only
                           read;  NULL: all are */
+    bool documents;    /* its pieces are documents (task/language/documents.h) */
     size_t skip;       /* of pieces that are judged: so many first tokens of each do not count */
     size_t count, lines;
     size_t

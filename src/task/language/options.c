@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "task/language/language.h"
+#include "task/language/chat/dialogues.h"
 
 /* Tokens of a batch: of GPT-2's training, and of one that goes on from a model. */
 enum { TOKENS = 491520, CONTINUED_TOKENS = 8192 };
@@ -375,6 +375,10 @@ hd_status hd_language_check(const hd_train_options *o, hd_err *err)
         return hd_err_set(err, HD_EARG, "--line-windows is for texts: windows of music begin with bars");
     if (parts & HD_HAS_MUSIC && o->shards)
         return hd_err_set(err, HD_EARG, "--shards is for texts: music is read to memory");
+    if (o->documents && o->line_windows)
+        return hd_err_set(err, HD_EARG, "--documents and --line-windows exclude each other");
+    if (o->documents && (parts & HD_HAS_MUSIC || o->shards || hd_is_dialogues(o->train.text[0])))
+        return hd_err_set(err, HD_EARG, "--documents is for texts: not for music, dialogues or --shards");
     if (parts & HD_HAS_NGRAM && o->order > HD_NGRAM_MOST)
         return hd_err_set(err, HD_EARG, "--order %d: an ngram has at most %d", o->order, HD_NGRAM_MOST);
     if (parts & (HD_HAS_FFNN | HD_HAS_MAXENT) && o->order < 2)

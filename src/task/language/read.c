@@ -6,6 +6,7 @@
 #include "data/ids_encoder.h"
 #include "run/data.h"
 #include "task/language/chat/dialogues.h"
+#include "task/language/documents.h"
 #include "task/language/training.h"
 
 /* Bytes of text in memory at once; of a part that is encoded on its own; of one that cannot be cut well. */
@@ -298,6 +299,7 @@ hd_status hd_stream_run_open(hd_stream_run *r, hd_session *s, bool whole, hd_err
         return hd_music_read(&r->train, &r->valid, t, s, err);
     if (!st && s->options->train.count && hd_is_dialogues(s->options->train.text[0]))
         return hd_dialogues_read(&r->train, &r->valid, t, s, err);
+    if (!st && s->options->documents) return hd_documents_read(&r->train, &r->valid, t, s, err);
     return st ? st : read_texts(&r->train, &r->valid, t, s, whole, err);
 }
 
@@ -315,8 +317,9 @@ void hd_stream_run_plan(const hd_stream_run *r, hd_plan *p, size_t vocab)
     hd_plan_add(p, "vocabulary", "%s", hd_grouped(vocab, a));
     hd_plan_add_data(p, "tokens", r->train.count, r->valid.count);
     hd_plan_add(p,
-                r->train.learned  ? "dialogues"
-                : r->train.pieces ? "pieces"
-                                  : "lines",
+                r->train.documents ? "documents"
+                : r->train.learned ? "dialogues"
+                : r->train.pieces  ? "pieces"
+                                   : "lines",
                 "%s", hd_grouped(r->train.lines, a));
 }

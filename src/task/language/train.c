@@ -12,6 +12,7 @@
 #include "task/language/adapter.h"
 #include "task/language/chat/dialogues.h"
 #include "task/language/chat/form.h"
+#include "task/language/documents.h"
 #include "task/language/training.h"
 #include "task/language/language.h"
 #include "task/list.h"
@@ -23,12 +24,15 @@ typedef struct speaking {
     hd_stream_run base;
     hd_lm *lm;              /* in its folder */
     size_t length, batches; /* tokens of a window; batches of an epoch */
-    hd_window *window;      /* [batch] of the update */
-    int32_t *key;           /* [batch] */
+    hd_window *window;      /* [items] of the update */
+    int32_t *key;           /* [items] */
+    size_t items;           /* of the update: batch, but for documents */
+    size_t window_room, key_room;
     hd_lm_batch sent;
     hd_carry carry;            /* no parts: every window begins anew */
     hd_music_windows music;    /* no items: it learns from texts */
-    hd_dialogue_windows talks; /* the same of dialogues */
+    hd_dialogue_windows talks; /* the same of dialogues and documents */
+    hd_packing packing;        /* of documents */
 } speaking;
 
 /* -- the loop's side -- */
@@ -66,6 +70,23 @@ static void follow_windows(speaking *l, uint64_t at)
     hd_carry_go_on(&l->carry, batch > 0);
 }
 
+static hd_status reserve(speaking *l, size_t items, hd_err *err)
+{
+    hd_status s = hd_mem_reserve(&l->window, &l->window_room, items, sizeof *l->window, err);
+    if (!s) s = hd_mem_reserve(&l->key, &l->key_room, items, sizeof *l->key, err);
+    for (size_t i = 0; !s && i < items; i++) l->key[i] = (int32_t)i;
+    l->items = items;
+    return s;
+}
+
+static hd_status draw_documents(speaking *l, uint64_t at, hd_err *err)
+{
+    size_t first, items = hd_packing_draw(&l->packing, &l->talks, at, l->base.seed, &first);
+    hd_status s = reserve(l, items, err);
+    for (size_t i = 0; !s && i < items; i++) l->window[i] = l->talks.window[l->talks.order[first + i]];
+    return s;
+}
+
 static hd_status load(hd_session *s, hd_load *out, hd_err *err)
 {
     speaking *l = s->state;
@@ -74,6 +95,8 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
     if (l->music.items)
         st = hd_music_windows_draw(&l->music, l->window, l->base.batch, s->numbered.at, l->batches,
                                    s->options, err);
+    else if (l->packing.batches)
+        st = draw_documents(l, s->numbered.at, err);
     else if (l->talks.items)
         learned = hd_dialogue_windows_draw(&l->talks, l->window, l->base.batch, s->numbered.at, l->batches,
                                            l->base.seed);
@@ -81,11 +104,11 @@ static hd_status load(hd_session *s, hd_load *out, hd_err *err)
         follow_windows(l, s->numbered.at);
     else
         draw_windows(l, s->options->line_windows, s->numbered.at);
-    for (size_t i = 0; !st && i < l->base.batch; i++) tokens += l->window[i].len;
-    *out = (hd_load){
-        .items = l->base.batch,
-        .tokens = learned ? learned : tokens,
-        .flops = l->lm->type->flops(l->lm, (double)l->base.batch, (double)tokens / (double)l->base.batch, 0)};
+    for (size_t i = 0; !st && i < l->items; i++) tokens += l->window[i].len;
+    *out =
+        (hd_load){.items = l->items,
+                  .tokens = learned ? learned : tokens,
+                  .flops = l->lm->type->flops(l->lm, (double)l->items, (double)tokens / (double)l->items, 0)};
     return st;
 }
 
@@ -158,6 +181,7 @@ static void release(hd_session *s)
     hd_carry_release(&l->carry);
     hd_music_windows_release(&l->music);
     hd_dialogue_windows_release(&l->talks);
+    hd_packing_release(&l->packing);
     hd_stream_run_release(&l->base);
     hd_mem_free(l->window);
     hd_mem_free(l->key);
@@ -204,12 +228,12 @@ static hd_status open_windows(hd_session *s, size_t longest, hd_err *err)
     if (st) return st;
     size_t items = l->music.items + l->talks.items;
     if (items) l->length = longest, l->batches = items / l->base.batch;
+    if (l->base.train.documents) st = hd_packing_init(&l->packing, &l->talks, l->base.batch * longest, err);
+    if (!st && l->packing.batches) l->batches = l->packing.batches;
     if (!l->batches) l->batches = 1;
     s->batches = l->batches, s->alike = !items;
-    l->window = hd_mem_array(l->base.batch, sizeof *l->window);
-    l->key = hd_mem_array(l->base.batch, sizeof *l->key);
-    if (!l->window || !l->key) return hd_err_nomem(err, l->base.batch * sizeof *l->window);
-    for (size_t i = 0; i < l->base.batch; i++) l->key[i] = (int32_t)i;
+    if (!st) st = reserve(l, l->base.batch, err);
+    if (st) return st;
     return l->lm->type->lm.state && s->backend->ranks < 2 ? open_carry(s, err) : HD_OK;
 }
 
@@ -284,7 +308,8 @@ static hd_status save(hd_session *s, const char *folder, hd_err *err)
     const char *from = hd_session_folder(s);
     hd_status st = hd_task_save(s, folder, err);
     if (!st && l->lm->opt.lora.rank) st = hd_adapter_save(l->lm, s->options->from, folder, err);
-    if (!st && l->base.train.learned) st = hd_dialogues_save(l->base.folder.tokenizer[0], folder, err);
+    if (!st && l->base.train.learned && !l->base.train.documents)
+        st = hd_dialogues_save(l->base.folder.tokenizer[0], folder, err);
     return st || !from ? st : hd_chat_carry(from, folder, err);
 }
 

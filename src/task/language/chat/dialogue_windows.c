@@ -31,7 +31,7 @@ void hd_dialogue_windows_release(hd_dialogue_windows *w)
     *w = (hd_dialogue_windows){0};
 }
 
-static void shuffle(hd_dialogue_windows *w, uint64_t seed, uint64_t epoch)
+void hd_dialogue_windows_shuffle(hd_dialogue_windows *w, uint64_t seed, uint64_t epoch)
 {
     hd_rng rng = hd_rng_make(seed, 0x64690000u + epoch);
     if (w->shuffled == epoch + 1) return;
@@ -47,7 +47,7 @@ size_t hd_dialogue_windows_draw(hd_dialogue_windows *w, hd_window *out, size_t b
                                 size_t batches, uint64_t seed)
 {
     size_t learned = 0;
-    shuffle(w, seed, at / batches);
+    hd_dialogue_windows_shuffle(w, seed, at / batches);
     for (size_t i = 0; i < batch; i++) {
         out[i] = w->window[w->order[((size_t)(at % batches) * batch + i) % w->items]];
         learned += hd_stream_text_learned(w->train, out[i].from, out[i].len);

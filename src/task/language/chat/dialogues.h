@@ -30,6 +30,8 @@ typedef struct hd_dialogue_windows {
 hd_status hd_dialogue_windows_init(hd_dialogue_windows *w, const hd_stream_text *train, size_t length,
                                    hd_err *err);
 void hd_dialogue_windows_release(hd_dialogue_windows *w); /* accepts {0} */
+/* Puts them into the order of an epoch. */
+void hd_dialogue_windows_shuffle(hd_dialogue_windows *w, uint64_t seed, uint64_t epoch);
 /* out [batch]: those of update `at`, which follow from its number and the seed alone. Returns how many of
    their tokens are learned. */
 size_t hd_dialogue_windows_draw(hd_dialogue_windows *w, hd_window *out, size_t batch, uint64_t at,
