@@ -32,6 +32,19 @@ static void commands_and_errors_do_not_reach_the_answers(void **state)
     assert_prints("echo 'the dog?' | $HEED chat n --greedy --template m/chat_template.jinja", 0, "woof\n");
 }
 
+/* Templates of models made here have a message in one line. */
+static void a_message_may_have_several_lines(void **state)
+{
+    (void)state;
+    must_run("printf '\"\"\"the\\ncat?\"\"\"\\n\"\"\"\\n/exit\\n\"\"\"\\n/save l.jsonl\\n\"\"\"the dog?' | "
+             "$HEED chat m -q --greedy > l");
+    assert_prints("head -n 1 l; tail -n 1 l; wc -l < l | tr -d ' '; grep -o '\"content\":\"[^\"]*\"' l.jsonl "
+                  "| sed -n '1p;3p'",
+                  0, "meow\nwoof\n3\n\"content\":\"the\\ncat?\"\n\"content\":\"\\n/exit\\n\"\n");
+    assert_prints("printf '\"\"\"a\\n\\377\\n\"\"\"\\nthe cow?\\n' | $HEED chat m -q --greedy 2>/dev/null", 1,
+                  "\nmoo\n");
+}
+
 static void generate_asks_each_line_by_itself(void **state)
 {
     (void)state;
@@ -145,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dialogues_are_learned),
         cmocka_unit_test(commands_and_errors_do_not_reach_the_answers),
+        cmocka_unit_test(a_message_may_have_several_lines),
         cmocka_unit_test(generate_asks_each_line_by_itself),
         cmocka_unit_test(bad_dialogues_are_refused_with_file_and_line),
         cmocka_unit_test(a_killed_run_equals_a_whole_one),

@@ -160,6 +160,7 @@ static hd_status judge(hd_session *s, hd_outcome *out, hd_err *err)
     speaking *l = s->state;
     hd_fluency f = {0};
     if (l->music.items) out->with = "--out piece.mid";
+    if (l->talks.items) out->with = "--chat --prompt TEXT";
     if (s->params) return HD_OK;
     out->counted = hd_lm_size(l->lm);
     if (!l->base.valid.count) return HD_OK;

@@ -1,6 +1,7 @@
 /* heed chat: a conversation at a terminal or through a pipe. */
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file/file.h"
 #include "cli/verb/chat/asking.h"
@@ -34,18 +35,22 @@ typedef struct call {
     hd_sampling sampling;
     hd_chat_form form;
     hd_chat *chat;
-    char *system; /* what the conversation begins with, or NULL */
-    bool ends;    /* the last text that was written ended a line */
+    char *system;    /* what the conversation begins with, or NULL */
+    hd_text message; /* of several lines */
+    hd_err why;      /* it cannot be read */
+    bool ends;       /* the last text that was written ended a line */
 } call;
 
 /* -- Ctrl-C -- */
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, waits; /* waits: someone is asked for a line */
 
 static void take_interrupt(int number)
 {
+    static const char again[] = "\n> "; /* what was typed is gone */
     (void)number;
     interrupted = 1;
+    if (waits && write(STDERR_FILENO, again, sizeof again - 1) < 0) waits = 0;
 }
 
 static struct sigaction catch_interrupt(void)
@@ -119,7 +124,9 @@ static hd_status help(call *c, const char *rest, hd_err *err)
         snprintf(name, sizeof name, "/%s%s", commands[i].name, commands[i].operand);
         fprintf(to, "  %-14s %s\n", name, commands[i].text);
     }
-    fprintf(to, "  Ctrl-C         stop the answer\n  //TEXT         a message that begins with /\n");
+    fprintf(to, "  Ctrl-C         stop the answer\n"
+                "  //TEXT         a message that begins with /\n"
+                "  \"\"\"            before and behind a message: it has several lines\n");
     fflush(to);
     return HD_OK;
 }
@@ -165,8 +172,8 @@ static hd_status turn(call *c, const char *message, hd_err *err)
     return s;
 }
 
-/* A line that cannot be answered is refused, and the conversation goes on. */
-static hd_status line_of(call *c, const hd_input_line *line, bool *ends, hd_err *err)
+/* A line that cannot be answered is refused, and the conversation goes on. quoted: it is no command. */
+static hd_status line_of(call *c, const hd_input_line *line, bool quoted, bool *ends, hd_err *err)
 {
     hd_err why = {0};
     hd_status s = HD_OK;
@@ -175,27 +182,74 @@ static hd_status line_of(call *c, const hd_input_line *line, bool *ends, hd_err 
         hd_err_set(&why, HD_EARG, "%s", line->why);
     else if (!line->text.size)
         return c->command.in.live ? HD_OK : hd_command_put(&c->command, "\n", 1, true, err);
-    else if (command(c, text, ends, &s, &why)) {
+    else if (!quoted && command(c, text, ends, &s, &why)) {
         if (s) hd_log_say(&c->command.log, HD_ERROR, "%s", why.text);
         return HD_OK;
     } else
-        s = turn(c, text + (text[0] == '/'), err);
+        s = turn(c, text + (!quoted && text[0] == '/'), err);
     if (s && hd_input_forgives(err, &why)) s = HD_OK;
     if (s || !why.text[0]) return s;
+    if (c->command.in.live) {
+        hd_log_say(&c->command.log, HD_ERROR, "%s", why.text);
+        return HD_OK;
+    }
     hd_text out = {0};
     hd_input_stand_in(&c->command.in, &out, false, line, why.text);
     return hd_command_put_text(&c->command, &out, true, err);
 }
 
+static hd_status next_line(call *c, hd_input_line *line, hd_err *err)
+{
+    waits = c->command.in.live;
+    hd_status s = hd_input_next(&c->command.in, line, err);
+    waits = 0;
+    return s;
+}
+
+static bool ends_quoted(hd_line text)
+{
+    return text.size >= 3 && !memcmp(text.text + text.size - 3, "\"\"\"", 3);
+}
+
+/* The lines of a message between triple quotes, which begin `line`; it becomes all of them. */
+static hd_status next_lines(call *c, hd_input_line *line, hd_err *err)
+{
+    hd_input_line all = *line;
+    hd_err why = {0};
+    hd_line part = {line->text.text + 3, line->text.size - 3};
+    c->message.size = 0;
+    for (hd_status s = HD_OK; !ends_quoted(part); part = line->text) {
+        hd_text_add(&c->message, part.text, part.size);
+        hd_text_put(&c->message, "\n");
+        s = next_line(c, line, err);
+        if (s) return s;
+        if (line->why && !why.status) hd_err_set(&why, HD_EARG, "%s", line->why);
+        if (!line->text.text) { /* the end is the end of it, too */
+            part = (hd_line){"\"\"\"", 3};
+            break;
+        }
+    }
+    hd_text_add(&c->message, part.text, part.size - 3);
+    hd_status s = hd_text_status(&c->message, err);
+    all.text = (hd_line){c->message.data, c->message.size};
+    if (why.status) c->why = why, all.why = c->why.text;
+    *line = all;
+    return s;
+}
+
 static hd_status converse(call *c, hd_err *err)
 {
     hd_command *m = &c->command;
+    waits = hd_terminal_of(stdin).is_terminal && m->err.is_terminal; /* opening waits for the first line */
     hd_status s = hd_input_open(m, "a message, or /help", "answered", HD_INPUT_TEXT, err);
+    waits = 0;
     for (bool ends = false; !s && !ends;) {
         hd_input_line line;
-        s = hd_input_next(&m->in, &line, err);
+        s = next_line(c, &line, err);
         if (s || !line.text.text) break;
-        s = line_of(c, &line, &ends, err);
+        bool quoted = line.text.size >= 3 && !memcmp(line.text.text, "\"\"\"", 3);
+        if (quoted) s = next_lines(c, &line, err);
+        if (!s) s = line_of(c, &line, quoted, &ends, err);
     }
     if (!s && m->in.live) fputs("\n", m->err.file);
     return s;
@@ -233,6 +287,7 @@ static void release(hd_command *m)
     hd_chat_free(c->chat);
     hd_chat_form_release(&c->form);
     hd_sampling_release(&c->sampling);
+    hd_text_release(&c->message);
     hd_mem_free(c->system);
 }
 
@@ -252,6 +307,7 @@ const hd_usage hd_verb_chat = {
              "what they say never becomes a control token. How tokens are drawn follows "
              "generation_config.json, where "
              "no option says otherwise.\n"
+             "A message of several lines has \"\"\" before and behind it. "
              "From a pipe every line is a message, and nothing but answers goes to standard output.",
     .options = options,
     .size = sizeof(struct chat),
