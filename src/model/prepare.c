@@ -40,7 +40,6 @@ static void prepare_latent(hd_preparing *p, const hd_latent *m)
 static void prepare_feed_forward(hd_preparing *p, const hd_ffn *f)
 {
     hd_prepare(p, f->in.w);
-    hd_prepare(p, f->gate.w);
     hd_prepare(p, f->out.w);
 }
 

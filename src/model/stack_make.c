@@ -172,11 +172,17 @@ static void make_feed_forward(hd_params *p, const hd_stack_opt *o, hd_block *b, 
                                      named(name, o, "%s.%d", n->layers, layer));
         return;
     }
-    b->ffn = (hd_ffn){.act = o->act, .dropout = o->inner_dropout};
-    b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED(o->gated ? n->gated[0] : n->in));
-    if (o->gated) b->ffn.gate = hd_dense_make(p, o->width, o->inner, &dense, NAMED(n->gated[1]));
+    b->ffn = (hd_ffn){.act = o->act, .dropout = o->inner_dropout, .gated = o->gated};
+    if (o->gated) {
+        char gate[sizeof name];
+        const char *const names[2] = {NAMED(n->gated[0]),
+                                      named(gate, o, "%s.%d.%s", n->layers, layer, n->gated[1])};
+        b->ffn.in = hd_dense_pair(p, o->width, o->inner, &dense, names);
+    } else {
+        b->ffn.in = hd_dense_make(p, o->width, o->inner, &dense, NAMED(n->in));
+        hd_param_matrices(b->ffn.in.w, o->inner, 0, 0);
+    }
     b->ffn.out = hd_dense_make(p, o->inner, o->width, &dense, NAMED(n->back));
-    hd_param_matrices(b->ffn.in.w, o->inner, 0, 0), hd_param_matrices(b->ffn.gate.w, o->inner, 0, 0);
     hd_param_matrices(b->ffn.out.w, o->width, 0, 0);
 #undef NAMED
 }

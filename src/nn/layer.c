@@ -22,6 +22,20 @@ hd_dense hd_dense_make(hd_params *p, size_t in, size_t out, const hd_dense_opt *
     return d;
 }
 
+hd_dense hd_dense_pair(hd_params *p, size_t in, size_t out, const hd_dense_opt *o, const char *const name[2])
+{
+    hd_init bias =
+        o->init.kind == HD_INIT_TORCH ? (hd_init){HD_INIT_TORCH, 1, in} : (hd_init){HD_INIT_ZERO, 0, 0};
+    hd_dense d = {.w = hd_param_hidden(p, 2 * out, in, o->init)};
+    if (!o->no_bias) d.b = hd_param_hidden(p, 2 * out, 0, bias);
+    for (size_t i = 0; i < 2; i++) {
+        hd_param_part(p, d.w, i * out, out, o->init, "%s.weight", name[i]);
+        if (!o->no_bias) hd_param_part(p, d.b, i * out, out, bias, "%s.bias", name[i]);
+    }
+    hd_param_matrices(d.w, out, out, 0);
+    return d;
+}
+
 hd_tensor *hd_dense_of(hd_run *r, const hd_dense *d, hd_tensor *x, hd_unary act)
 {
     return hd_linear(r, x, value(d->w), value(d->b), act);
@@ -237,25 +251,27 @@ hd_rows hd_mha_placed(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, con
     return hd_rows_with(x, attended(r, m, q, k, v, HD_FULL, s->mask, x.seg));
 }
 
-/* The hidden layer before its dropout. */
+/* The hidden layer before its dropout, one thing after the other for who looks. */
 static hd_tensor *hidden_of(hd_run *r, const hd_ffn *f, hd_rows x)
 {
-    hd_tensor *h;
-    if (r->probe) {
-        h = hd_probe_offer(r, "hidden", hd_dense_rows(r, &f->in, x, HD_IDENTITY), x.seg);
-        h = hd_probe_offer(r, hd_unary_name(f->act), hd_apply(r, h, f->act), x.seg);
-    } else {
-        h = hd_dense_rows(r, &f->in, x, f->act);
+    if (!r->probe && !f->gated) return hd_dense_rows(r, &f->in, x, f->act);
+    hd_tensor *h = hd_dense_rows(r, &f->in, x, HD_IDENTITY), *gate = NULL;
+    if (!r->probe) return hd_gated(r, h, f->act);
+    if (f->gated && h) {
+        size_t half = hd_cols_of(h) / 2;
+        gate = hd_slice_cols(r, h, half, half), h = hd_slice_cols(r, h, 0, half);
     }
-    if (!f->gate.w) return h;
-    hd_tensor *gate = hd_probe_offer(r, "gate", hd_dense_rows(r, &f->gate, x, HD_IDENTITY), x.seg);
+    h = hd_probe_offer(r, "hidden", h, x.seg);
+    h = hd_probe_offer(r, hd_unary_name(f->act), hd_apply(r, h, f->act), x.seg);
+    if (!gate) return h;
+    hd_probe_offer(r, "gate", gate, x.seg);
     return hd_probe_offer(r, "gated", hd_mul(r, h, gate), x.seg);
 }
 
 hd_rows hd_ffn_of(hd_run *r, const hd_ffn *f, hd_rows x)
 {
     hd_tensor *h;
-    if (r->probe || f->gate.w || hd_lora_at(f->in.w))
+    if (r->probe || f->gated || hd_lora_at(f->in.w))
         h = hd_dropout(r, hidden_of(r, f, x), f->dropout, x.seg);
     else
         h = hd_linear_dropout(r, x.t, value(f->in.w), value(f->in.b), f->act, f->dropout, x.seg);

@@ -19,6 +19,8 @@ typedef struct hd_dense_opt {
 } hd_dense_opt;
 
 hd_dense hd_dense_make(hd_params *p, size_t in, size_t out, const hd_dense_opt *o, const char *name);
+/* Two of them as one product, with the rows of the second behind those of the first. */
+hd_dense hd_dense_pair(hd_params *p, size_t in, size_t out, const hd_dense_opt *o, const char *const name[2]);
 hd_tensor *hd_dense_of(hd_run *r, const hd_dense *d, hd_tensor *x, hd_unary act);
 /* The same of a layer that LoRA may have added to (nn/block/lora.h). */
 hd_tensor *hd_dense_rows(hd_run *r, const hd_dense *d, hd_rows x, hd_unary act);
@@ -90,7 +92,8 @@ hd_rows hd_mha_placed(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, con
 
 /* out(act(in x)), with a gate out(act(in x) * (gate x)). */
 typedef struct hd_ffn {
-    hd_dense in, gate, out; /* gate.w NULL: none */
+    hd_dense in, out; /* gated: `in` has the rows of the gate behind its own */
+    bool gated;
     hd_unary act;
     float dropout; /* on the hidden layer */
 } hd_ffn;

@@ -2,10 +2,10 @@
    holds. Dropout is on: its masks are fixed by the step, so the loss is as smooth as without. */
 #include "model/llama_toy.h"
 
-/* The five-point rule: the rounding of a loss around 100 (1.4e-14) over 12 H, times 18, is 5e-11; the fifth
+/* The five-point rule: the rounding of a loss around 100 (1.4e-14) over 12 H, times 18, is 1e-10; the fifth
    derivative adds H^4/30 of itself. Gradients much smaller than the model's largest are measured against
    FLOOR of it. */
-#define H         5e-4
+#define H         2.5e-4
 #define FLOOR     1e-3
 #define TOLERANCE 1e-7
 

@@ -64,17 +64,17 @@ static void make_expert(hd_params *p, hd_experts *e, size_t width, hd_init init,
 static void make_shared(hd_params *p, hd_experts *e, size_t width, hd_init init, const hd_expert_names *n,
                         const char *layer)
 {
-    const char *const names[3] = {n->in, n->gate, n->out};
     size_t inner = (size_t)e->opt.shared * e->opt.inner;
     hd_dense_opt o = {.init = init, .no_bias = true};
-    hd_dense made[3];
-    for (int i = 0; i < 3; i++) {
-        char name[256];
-        snprintf(name, sizeof name, "%s.%s.%s", layer, n->shared, names[i]);
-        made[i] = hd_dense_make(p, i == 2 ? inner : width, i == 2 ? width : inner, &o, name);
-    }
-    for (int i = 0; i < 3; i++) hd_param_matrices(made[i].w, i == 2 ? width : inner, 0, 0);
-    e->shared = (hd_ffn){.in = made[0], .gate = made[1], .out = made[2], .act = e->act};
+    char in[256], gate[256], out[256];
+    snprintf(in, sizeof in, "%s.%s.%s", layer, n->shared, n->in);
+    snprintf(gate, sizeof gate, "%s.%s.%s", layer, n->shared, n->gate);
+    snprintf(out, sizeof out, "%s.%s.%s", layer, n->shared, n->out);
+    e->shared = (hd_ffn){.in = hd_dense_pair(p, width, inner, &o, (const char *const[]){in, gate}),
+                         .out = hd_dense_make(p, inner, width, &o, out),
+                         .act = e->act,
+                         .gated = true};
+    hd_param_matrices(e->shared.out.w, width, 0, 0);
 }
 
 static hd_param *counter(hd_params *p, size_t count)
