@@ -68,6 +68,8 @@ static const attending paged[] = {
     {.name = "d 7", .heads = 3, .d = 7, .dv = 5, .items = 4, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 49},
     {.name = "window", .heads = 2, .d = 16, .items = 5, .q_least = 1, .q_most = 1, .k_least = 0, .k_most = 50,
      .window = 18, .mask = HD_CAUSAL},
+    {.name = "window, cap", .heads = 4, .kv = 2, .d = 64, .items = 5, .q_least = 1, .q_most = 1, .k_least = 0,
+     .k_most = 150, .window = 40, .cap = 1.5f, .mask = HD_CAUSAL},
     {.name = "table", .heads = 4, .d = 32, .items = 5, .q_least = 1, .q_most = 1, .k_least = 1, .k_most = 60,
      .mask = HD_CAUSAL, .table = ONE_WAY},
     {.name = "additive", .heads = 2, .d = 70, .dv = 33, .items = 6, .q_least = 0, .q_most = 1, .k_least = 0,

@@ -4,6 +4,7 @@
 #include "backend/cuda/attend/attend.h"
 
 enum { WARPS = 4, WIDE = 8 }; /* queries to a block; columns to a lane */
+enum { FARTHEST = 1 << 29 };  /* as good as no bound, and twice of it is a number */
 
 static int one_side(const hd_attention *at)
 {
@@ -44,10 +45,11 @@ bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, c
     t->d = (int)(hd_cols_of(q) / (size_t)at->heads), t->dv = (int)(hd_cols_of(v) / (size_t)at->kv_heads);
     t->scale = at->scale, t->sigma = at->sigma, t->cap = at->cap;
     t->causal = at->mask == HD_CAUSAL, t->additive = at->score == HD_ADDITIVE;
-    t->both_ways = at->table_both_ways, t->drops = at->draw.p > 0, t->window = at->window;
+    t->both_ways = at->table_both_ways, t->drops = at->draw.p > 0;
+    t->window = at->window < FARTHEST ? at->window : FARTHEST;
     t->q = mat_of(q), t->k = mat_of(k), t->v = mat_of(v), t->weight = mat_of(at->additive);
     t->table = mat_of(at->table), t->center = mat_of(at->center), t->ragged = mat_of(at->ragged);
-    t->distance = mat_of(at->distance), t->block = at->block;
+    t->distance = mat_of(at->distance), t->block = at->block < FARTHEST ? at->block : FARTHEST;
     if (at->distance) t->span = (int)(hd_rows_of(at->distance) / (size_t)at->heads);
     t->gate = mat_of(at->gate), t->ragged_begin = at->ragged_begin;
     t->qbegin = at->qseg->begin, t->qlen = at->qseg->len;
@@ -59,16 +61,41 @@ bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, c
     return !at->table || find_edges(t, e, at);
 }
 
-bool hd_attend_plain(const attend_of *t)
+bool hd_attend_dotted(const attend_of *t)
 {
-    return !t->additive && !t->table.p && !t->center.p && !t->ragged.p && !t->gate.p && t->window <= 0 &&
-           t->cap <= 0;
+    return !t->additive && !t->table.p && !t->center.p && !t->ragged.p && !t->gate.p;
+}
+
+attend_size hd_attend_size(const attend_of *t)
+{
+    static const attend_size all[] = {
+#define X(d, dv) {d, dv},
+        ATTEND_SIZES(X)
+#undef X
+    };
+    for (const attend_size &size : all)
+        if (t->d <= size.d && t->dv <= size.dv) return size;
+    return (attend_size){};
+}
+
+bool hd_attend_more(const attend_of *t)
+{
+    attend_size size = hd_attend_size(t);
+    return hd_attend_bent(t) || t->d != size.d || t->dv != size.dv ||
+           (t->drops && !ATTEND_WHOLE(t->d, t->dv));
+}
+
+bool hd_attend_is_short(const attend_of *t)
+{
+    return t->longest_q <= SHORT_ROWS && t->longest_k <= SHORT_ROWS && ATTEND_WHOLE(t->d, t->dv) &&
+           !hd_attend_far(t) && !hd_attend_bent(t);
 }
 
 bool hd_attend_is_fast(const attend_of *t, const hd_tensor *const *all, int count, const hd_tensor *lse)
 {
-    if (!(t->scale > 0) || !hd_attend_plain(t) || t->page || t->d != t->dv ||
-        (t->d != 32 && t->d != 64 && t->d != 128))
+    if (!(t->scale > 0) || !hd_attend_dotted(t) || t->page || t->d % 8 || t->dv % 8 || !hd_attend_size(t).d)
+        return false;
+    if (hd_attend_far(t) && (t->window > 0 || t->cap > 0 || !t->causal || !ATTEND_WHOLE(t->d, t->dv)))
         return false;
     if (lse && lse->dtype != HD_F32) return false;
     for (int i = 0; i < count; i++)
@@ -165,23 +192,22 @@ extern "C" hd_status hd_cuda_attend(hd_backend *b, const hd_attend_args *a)
     bool probed = a->raw || a->scaled || a->masked || a->weights;
     const hd_tensor *const all[] = {a->y, a->q, a->k, a->v};
     mat y = mat_of(a->y), lse = mat_of(a->lse);
-    if (!probed && t.longest_q == 1 && hd_attend_plain(&t) && hd_attend_decode(c, &t, a))
+    if (!probed && t.longest_q == 1 && hd_attend_dotted(&t) && hd_attend_decode(c, &t, a))
         return hd_cuda_done(c, "attend");
     if (!probed && hd_attend_single_fits(&t)) {
         hd_attend_single(c, &t, y, lse);
         return hd_cuda_done(c, "attend");
     }
-    bool far = hd_attend_far(&t);
-    if (!probed && hd_attend_is_fast(&t, all, 4, a->lse) && (!far || hd_attend_far_fits(c, &t))) {
+    if (!probed && hd_attend_is_fast(&t, all, 4, a->lse)) {
         size_t bytes = hd_attend_near_bytes(a->at);
         void *room = bytes ? hd_cuda_scratch(c, bytes) : NULL;
         if (bytes && !room) return HD_ENOMEM;
-        hd_attend_narrow(c, &t, a->at, room);
-        if (t.longest_q <= SHORT_ROWS && t.longest_k <= SHORT_ROWS && !far)
-            hd_attend_short(c, &t, y, lse);
-        else
-            hd_attend_long(c, &t, y, lse);
-        return hd_cuda_done(c, "attend");
+        bool small = hd_attend_is_short(&t);
+        if (small || hd_attend_long_fits(c, &t)) {
+            hd_attend_narrow(c, &t, a->at, room);
+            small ? hd_attend_short(c, &t, y, lse) : hd_attend_long(c, &t, y, lse);
+            return hd_cuda_done(c, "attend");
+        }
     }
     shown out = {mat_of(a->raw), mat_of(a->scaled), mat_of(a->masked), mat_of(a->weights),
                  probed ? a->out_begin : NULL};

@@ -28,20 +28,36 @@ typedef struct attend_edges { /* apart: few kernels need it */
 /* Host: fills the description; false when the table has more buckets than the kernels take. */
 bool hd_attend_describe(attend_of *t, attend_edges *e, const hd_attention *at, const hd_tensor *q,
                         const hd_tensor *k, const hd_tensor *v);
-/* Host: dot score and nothing beside it but a causal mask, vectors of distances, local blocks and dropout.
-   Fast: also all of the given tensors bf16 by eights, heads of 32, 64 or 128 numbers, a positive scale, keys
-   that do not lie in blocks. Far: vectors of distances or local blocks. */
-bool hd_attend_plain(const attend_of *t);
+/* Host: dot score and nothing added to it but what vectors of distances give; masks, windows, local blocks, a
+   cap and dropout may be there. Bent: one of windows, local blocks and a cap is. Fast: also all of the given
+   tensors bf16 by eights, columns that there are kernels for, a positive scale, keys that do not lie in
+   blocks. */
+bool hd_attend_dotted(const attend_of *t);
 static inline bool hd_attend_far(const attend_of *t)
 {
-    return t->distance.p || t->block > 0;
+    return t->distance.p != NULL;
 }
+static inline bool hd_attend_bent(const attend_of *t)
+{
+    return t->window > 0 || t->block > 0 || t->cap > 0;
+}
+/* Columns of keys and values that the kernels of long items are made for; others have zeros up to the next
+   ones. Whole: these also have kernels for short items, and some with dropout or distances and nothing else
+   beside. */
+#define ATTEND_SIZES(X)     X(32, 32) X(64, 64) X(96, 96) X(128, 128) X(192, 128) X(256, 256)
+#define ATTEND_WHOLE(d, dv) ((d) == (dv) && ((d) == 32 || (d) == 64 || (d) == 128))
+typedef struct attend_size {
+    int d, dv; /* 0: there is none */
+} attend_size;
+attend_size hd_attend_size(const attend_of *t);
+/* Host: whether it takes the kernels that tell everything apart while they run. */
+bool hd_attend_more(const attend_of *t);
 /* Host: the vectors of distances in bf16 by eights in place of t's own: their shadow, or a copy in `room`,
    which has hd_attend_near_bytes. */
 size_t hd_attend_near_bytes(const hd_attention *at);
 void hd_attend_narrow(hd_cuda *c, attend_of *t, const hd_attention *at, void *room);
-/* Host: whether the kernels of long items have room for bands of distances on this card. */
-bool hd_attend_far_fits(const hd_cuda *c, const attend_of *t);
+/* Host: whether the kernels of long items, forward and backward, find room on this card. */
+bool hd_attend_long_fits(const hd_cuda *c, const attend_of *t);
 bool hd_attend_is_fast(const attend_of *t, const hd_tensor *const *all, int count, const hd_tensor *lse);
 
 /* The fast ones; each takes what hd_attend_is_fast let through. */
@@ -57,10 +73,12 @@ typedef struct attend_grads {
     mat dq, dk, dv, dy, y, lse, ddistance;
     bool fresh_q, fresh_k, fresh_v;
 } attend_grads;
+size_t hd_attend_long_back_room(const hd_cuda *c, const attend_of *t); /* of shared memory, in bytes */
 void hd_attend_short_back(hd_cuda *c, const attend_of *t, const attend_grads *g);
 hd_status hd_attend_long_back(hd_cuda *c, const attend_of *t, const attend_grads *g, const hd_attention *at);
 
-enum { SHORT_ROWS = 64 }; /* items up to this long are one tile */
+enum { SHORT_ROWS = 64 };                    /* items up to this long are one tile */
+bool hd_attend_is_short(const attend_of *t); /* Host: and nothing else is asked of them */
 
 /* -- device -- */
 
@@ -99,6 +117,32 @@ DEVICE float center_of(const attend_of &t, const place &p, int a)
 DEVICE int block_begin(const attend_of &t, int at)
 {
     return t.block > 0 && at >= t.block ? (at / t.block - 1) * t.block : 0;
+}
+
+/* The first and the last key that key position `at` sees, where there is no center. The first may lie behind
+   the last: then it sees none. */
+DEVICE int first_key(const attend_of &t, int at)
+{
+    int first = block_begin(t, at);
+    return t.window > 0 ? max(first, at - t.window) : first;
+}
+DEVICE int last_key(const attend_of &t, const place &p, int at)
+{
+    int last = t.causal ? min(p.tk - 1, at) : p.tk - 1;
+    return t.window > 0 ? min(last, at + t.window) : last;
+}
+
+/* Queries [lo, hi) that may see keys from `first` to `last`; those between need not see all of them. */
+DEVICE reach seen_by(const attend_of &t, const place &p, int first, int last)
+{
+    reach r = {0, p.tq};
+    if (t.causal)
+        r.lo = max(0, first - p.shift);
+    else if (t.window > 0)
+        r.lo = max(0, first - t.window - p.shift);
+    if (t.window > 0) r.hi = min(r.hi, last + t.window + 1 - p.shift);
+    if (t.block > 0) r.hi = min(r.hi, (last / t.block + 2) * t.block - p.shift);
+    return r;
 }
 
 /* Keys [lo, hi) that query a may see. */

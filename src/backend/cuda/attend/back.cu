@@ -238,10 +238,11 @@ extern "C" hd_status hd_cuda_attend_back(hd_backend *b, const hd_attend_back_arg
                 !may_share(a->dk, a->dv) && !may_share(a->dq, a->dv) && t.longest_q && t.longest_k &&
                 hd_attend_is_fast(&t, all, 8, a->lse);
     bool far = hd_attend_far(&t);
-    bool small = t.longest_q <= SHORT_ROWS && t.longest_k <= SHORT_ROWS && !far;
+    bool small = hd_attend_is_short(&t);
     /* tiles of queries have the same distances in all items, and a head its own vectors */
-    if (far && (a->at->qseg != a->at->kseg || t.group > 1 || !hd_attend_far_fits(c, &t))) fast = false;
+    if (far && (a->at->qseg != a->at->kseg || t.group > 1)) fast = false;
     if (t.d == 128 && t.group > 1) small = false; /* its sums would not fit in registers */
+    if (fast && !small && !hd_attend_long_fits(c, &t)) fast = false;
     /* tiles of queries would be empty but for one: boxes that look at many cells each */
     bool single = !small && hd_attend_single_fits(&t) && !a->at->kseg->overlap;
     if (!fast || single || (!small && !a->y)) return back_any(c, &t, &e, a);

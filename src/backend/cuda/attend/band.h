@@ -8,8 +8,6 @@
 #ifndef HD_BACKEND_CUDA_ATTEND_BAND_H
 #define HD_BACKEND_CUDA_ATTEND_BAND_H
 
-#include <cuda_fp16.h>
-
 #include "backend/cuda/attend/group.h"
 
 enum { BAND_STRIDE = 2 * GROUP_ROWS + 8, BAND_CELLS = GROUP_ROWS * BAND_STRIDE };
@@ -125,21 +123,6 @@ DEVICE void band_left(uint32_t a[4][4], const uint16_t *band, int side)
     const uint16_t *from = band + (own + row + (which & 1) * 8) * BAND_STRIDE + (which >> 1) * 8;
 #pragma unroll
     for (int k = 0; k < 4; k++) load_matrices(a[k], from + band_column(side, k));
-}
-
-/* Scores [64 queries, 64 keys] of keys before a query's local blocks; a: the lane's first query. */
-DEVICE void hide_before(const attend_of &t, const place &p, float s[8][4], int a, int from)
-{
-    int column = from + threadIdx.x % 4 * 2;
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        int first = block_begin(t, a + half * 8 + p.shift);
-#pragma unroll
-        for (int n = 0; n < 8; n++)
-#pragma unroll
-            for (int i = 0; i < 2; i++)
-                if (column + n * 8 + i < first) s[n][half * 2 + i] = -INFINITY;
-    }
 }
 
 #endif

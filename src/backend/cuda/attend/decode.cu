@@ -24,8 +24,9 @@ DEVICE int block_of(const attend_of &t, const place &p, int j)
 }
 
 /* LANES lanes to a key, eight columns each; WARPS warps to a head of an item. A warp takes some keys at a
-   time, all of one block. FAR: with vectors of distances, of the same type, or local blocks. */
-template <typename T, int LANES, int WARPS, bool FAR>
+   time, all of one block. MORE: with vectors of distances, of the same type, local blocks, a window or a cap.
+ */
+template <typename T, int LANES, int WARPS, bool MORE>
 static __global__ void decode(const __grid_constant__ attend_of t, const mat y, const mat lse)
 {
     __shared__ float room[WARPS][LANES][8], tops[WARPS], sums[WARPS];
@@ -35,7 +36,7 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
     place p = place_at(t, (int)(unit / t.heads), (int)(unit % t.heads));
     constexpr int each = 32 / LANES, some = each * AHEAD, step = WARPS * some;
     static_assert(HD_PAGE_ROWS % some == 0, "keys of one turn lie in one block");
-    int low = FAR ? block_begin(t, p.tk - 1) : 0, begin = low / step * step + warp * some;
+    int low = MORE ? first_key(t, p.tk - 1) : 0, begin = low / step * step + warp * some;
     int part = lane % LANES, mine = lane / LANES, block = block_of(t, p, begin);
     if (!p.tq) return;
     bool has = part * 8 < t.d, has_value = part * 8 < t.dv;
@@ -53,7 +54,7 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
         for (int i = 0; i < AHEAD; i++) {
             int j = first + i * each + mine;
             bool there = j < p.tk && j >= low;
-            if (FAR && t.distance.p && there && has)
+            if (MORE && t.distance.p && there && has)
                 fetch8(ex[i], (const T *)t.distance.p + distance_at(t, p, 0, j) + part * 8);
             if (there && has) fetch8(kx[i], kp + i * each * t.k.stride);
             if (there && has_value) fetch8(vx[i], vp + i * each * t.v.stride);
@@ -64,7 +65,7 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
         for (int i = 0; i < AHEAD; i++) {
             float x[8];
             load8(x, (const T *)&kx[i]);
-            if (FAR) {
+            if (MORE) {
                 float e[8];
                 load8(e, (const T *)&ex[i]);
 #pragma unroll
@@ -77,6 +78,7 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
             for (int d = LANES / 2; d; d >>= 1) s[i] += __shfl_xor_sync(FULL_WARP, s[i], d);
             int j = first + i * each + mine;
             s[i] = j < p.tk && j >= low ? s[i] * t.scale : -INFINITY;
+            if (MORE && t.cap > 0 && s[i] != -INFINITY) s[i] = t.cap * tanhf(s[i] / t.cap);
             most = fmaxf(most, s[i]);
         }
         float less = most == -INFINITY ? 0 : most, shrink = expf(top - less);
@@ -142,22 +144,22 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
 }
 
 /* Few units want many warps each, for the latency; many want one each, so that all are under way at once. */
-template <typename T, int LANES, bool FAR>
+template <typename T, int LANES, bool MORE>
 static void launch_warps(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
 {
     unsigned units = (unsigned)(t->items * t->heads);
     if (units <= (unsigned)c->processors)
-        decode<T, LANES, MANY, FAR><<<units, 32 * MANY, 0, c->stream>>>(*t, y, lse);
+        decode<T, LANES, MANY, MORE><<<units, 32 * MANY, 0, c->stream>>>(*t, y, lse);
     else if (units <= 8u * (unsigned)c->processors)
-        decode<T, LANES, SOME, FAR><<<units, 32 * SOME, 0, c->stream>>>(*t, y, lse);
+        decode<T, LANES, SOME, MORE><<<units, 32 * SOME, 0, c->stream>>>(*t, y, lse);
     else
-        decode<T, LANES, 1, FAR><<<hd_blocks(units, SOLO), 32 * SOLO, 0, c->stream>>>(*t, y, lse);
+        decode<T, LANES, 1, MORE><<<hd_blocks(units, SOLO), 32 * SOLO, 0, c->stream>>>(*t, y, lse);
 }
 
 template <typename T, int LANES>
 static void launch_lanes(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
 {
-    if (hd_attend_far(t))
+    if (hd_attend_far(t) || hd_attend_bent(t))
         launch_warps<T, LANES, true>(c, t, y, lse);
     else
         launch_warps<T, LANES, false>(c, t, y, lse);

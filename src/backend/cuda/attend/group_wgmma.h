@@ -77,18 +77,19 @@ template <int D> DEVICE void multiply_held(float s[8][4], const uint32_t a[4], u
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"(add), "n"(upper<D>));
 }
 
-/* sum [64, D] += a [64, 16] b [16, D]; a in registers as for `multiply`, b in shared memory. */
-template <int D> DEVICE void multiply_turned(float sum[D / 8][4], const uint32_t a[4], uint32_t b)
+/* sum [64, N] += a [64, 16] b [16, N]; a in registers as for `multiply`, b in shared memory, columns of a
+   matrix of D. */
+template <int D, int N> DEVICE void multiply_turned(float sum[N / 8][4], const uint32_t a[4], uint32_t b)
 {
-    static_assert(D == 32 || D == 64 || D == 128, "no such heads");
+    static_assert(N == 32 || N == 64 || N == 128, "no such product");
 #define LEFT_SIDE(a) "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3])
-    if constexpr (D == 32)
+    if constexpr (N == 32)
         asm volatile("{.reg .pred p; .reg .b64 b; setp.eq.b32 p, 0, 0; mov.b64 b, {%20, %21};\n"
                      "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {" R16
                      "}, {%16,%17,%18,%19}, b, p, 1, 1, 1;}\n"
                      : SUM16(sum, 0)
                      : LEFT_SIDE(a), "r"(b), "n"(upper<D>));
-    else if constexpr (D == 64)
+    else if constexpr (N == 64)
         asm volatile("{.reg .pred p; .reg .b64 b; setp.eq.b32 p, 0, 0; mov.b64 b, {%36, %37};\n"
                      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" R32
                      "}, {%32,%33,%34,%35}, b, p, 1, 1, 1;}\n"
@@ -136,12 +137,21 @@ DEVICE void group_scores(float s[8][4], const uint32_t a[D / 16][4], uint32_t b,
     group_end();
 }
 
+/* sum [64, D] += a [64, 16] b [16, D], from column FIRST on. */
+template <int D, int FIRST = 0>
+DEVICE void multiply_columns(float sum[D / 8][4], const uint32_t a[4], uint32_t b)
+{
+    constexpr int LEFT = D - FIRST, N = LEFT >= 128 ? 128 : LEFT >= 64 ? 64 : 32;
+    multiply_turned<D, N>(sum + FIRST / 8, a, b + FIRST * GROUP_ROWS / 8);
+    if constexpr (FIRST + N < D) multiply_columns<D, FIRST + N>(sum, a, b);
+}
+
 /* sum [64, D] += a [64, 64] times the 64 rows of b, of which slabs_at was told that they are turned. */
 template <int D> DEVICE void group_add(float sum[D / 8][4], const uint32_t a[4][4], uint32_t b)
 {
     group_begin();
 #pragma unroll
-    for (int k = 0; k < 4; k++) multiply_turned<D>(sum, a[k], b + k * 16 * slab<D> / 8);
+    for (int k = 0; k < 4; k++) multiply_columns<D>(sum, a[k], b + k * 16 * slab<D> / 8);
     group_end();
 }
 

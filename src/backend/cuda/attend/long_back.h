@@ -6,8 +6,13 @@
 
 #include "backend/cuda/attend/band.h"
 
-/* A block is one group: three of them, which wait for nobody, fill a multiprocessor's registers. */
-enum { ROWS = GROUP_ROWS, THREADS = GROUP, WARPS = THREADS / 32 };
+enum { ROWS = GROUP_ROWS };
+
+/* A block is one group, as a rule: three of them, which wait for nobody, fill a multiprocessor's registers.
+   Where heads are wide they do not find room, and two groups share what they walk over. */
+template <int D> constexpr int BACK_GROUPS = D == 192 ? 2 : 1;
+template <int D> constexpr int BACK_BLOCKS = D > 128 ? 1 : D > 64 ? 2 : 3; /* of a multiprocessor */
+template <int D> constexpr int BACK_MOST = D == 128 || D == 256 ? 2 : 3;   /* stages that leave them room */
 
 typedef struct saved { /* scratch */
     float2 *pair;      /* [Rq,H]: the logarithm of the sum, in powers of two, and delta */
@@ -21,15 +26,24 @@ typedef struct meeting {
     const uint64_t *key; /* of their draws */
 } meeting;
 
+/* Queries [lo, hi) that may see keys from `first` to `last`. */
+template <int WITH> DEVICE reach queries_of(const attend_of &t, const place &p, int first, int last)
+{
+    if (WITH & (FAR | MORE)) return seen_by(t, p, first, last);
+    reach r = {t.causal ? max(0, first - p.shift) : 0, p.tq};
+    return r;
+}
+
 /* Scores [64 keys, 64 queries] of pairs that do not see each other. */
-template <bool LOCAL>
+template <int WITH>
 DEVICE void hide_queries(const attend_of &t, const place &p, float s[8][4], const meeting &m)
 {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        int j = m.j + half * 8, first = t.causal ? max(j - p.shift, 0) : 0, end = j < p.tk ? p.tq : 0;
-        if (LOCAL && t.block > 0) end = min(end, (j / t.block + 2) * t.block - p.shift);
-        unsigned count = (unsigned)max(end - first, 0), from = m.a + threadIdx.x % 4 * 2 - first;
+        int j = m.j + half * 8;
+        reach by = queries_of<WITH>(t, p, j, j);
+        if (j >= p.tk) by.hi = 0;
+        unsigned count = (unsigned)max(by.hi - by.lo, 0), from = m.a + threadIdx.x % 4 * 2 - by.lo;
 #pragma unroll
         for (int n = 0; n < 8; n++)
 #pragma unroll
@@ -51,7 +65,7 @@ DEVICE void key_weights(const attend_of &t, float s[8][4], const meeting &m)
 }
 
 /* ds: in dy v^T, out slopes. s: weights, out those after dropout. */
-template <bool DROPS>
+template <int WITH>
 DEVICE void key_slopes(const attend_of &t, const place &p, float s[8][4], float ds[8][4], const meeting &m)
 {
 #pragma unroll
@@ -60,11 +74,18 @@ DEVICE void key_slopes(const attend_of &t, const place &p, float s[8][4], float 
 #pragma unroll
         for (int x = 0; x < 4; x++) {
             int of = n * 8 + threadIdx.x % 4 * 2 + x % 2;
-            float mask = DROPS ? draw_mask(t.draw, m.key[of], draw_column(p.head, m.j + x / 2 * 8)) : 1;
+            float mask =
+                has_drops<WITH>(t) ? draw_mask(t.draw, m.key[of], draw_column(p.head, m.j + x / 2 * 8)) : 1;
             ds[n][x] = s[n][x] * fmaf(ds[n][x], mask, -(x % 2 ? b.w : b.y));
             s[n][x] *= mask;
         }
     }
+}
+
+/* Host: bytes of shared memory of a block of long_keys or long_queries. */
+template <int D, int DV> static inline size_t back_room(const hd_cuda *c)
+{
+    return (BACK_GROUPS<D> + stages_on(c, BACK_MOST<D>)) * ROWS * (size_t)(D + DV) * sizeof(bf16);
 }
 
 /* Without vectors of distances: dq (long_queries.cu). */

@@ -6,7 +6,7 @@
    serves all distances that are farther. */
 #include "backend/cuda/attend/long_back.h"
 
-enum { CHUNKS = 32, ADDERS = 256, TILE = ROWS * ROWS };
+enum { THREADS = GROUP, CHUNKS = 32, ADDERS = 256, TILE = ROWS * ROWS };
 enum { AS_QUERIES = 16 }; /* slopes of a slice, in sizes of q; more where that is little */
 static const size_t LEAST_ROOM = (size_t)16 << 20;
 

@@ -33,7 +33,7 @@ DEVICE void query_weights(const attend_of &t, float s[8][4], const two_rows &r)
 }
 
 /* ds: in dy v^T, out slopes. */
-template <bool DROPS>
+template <int WITH>
 DEVICE void query_slopes(const attend_of &t, const place &p, const float s[8][4], float ds[8][4], int from,
                          const two_rows &r)
 {
@@ -42,99 +42,108 @@ DEVICE void query_slopes(const attend_of &t, const place &p, const float s[8][4]
 #pragma unroll
         for (int n = 0; n < 8; n++) {
             int j = from + n * 8 + threadIdx.x % 4 * 2;
-            uint32_t kept = DROPS ? kept_pair(t.draw, r.key[half], draw_column(p.head, j)) : 3;
+            uint32_t kept = has_drops<WITH>(t) ? kept_pair(t.draw, r.key[half], draw_column(p.head, j)) : 3;
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 float d = ds[n][half * 2 + i];
-                if (DROPS) d = kept >> i & 1 ? d * t.draw.scale : 0;
+                if (has_drops<WITH>(t)) d = kept >> i & 1 ? d * t.draw.scale : 0;
                 ds[n][half * 2 + i] = s[n][half * 2 + i] * (d - r.pair[half].y);
             }
         }
 }
 
-template <int D, bool DROPS, bool LOCAL>
-static __global__ void __launch_bounds__(THREADS, 3)
+template <int D, int DV, int WITH>
+static __global__ void __launch_bounds__(GROUP *BACK_GROUPS<D>, BACK_BLOCKS<D>)
     long_queries(const __grid_constant__ attend_of t, const __grid_constant__ attend_grads g,
                  const saved kept)
 {
-    constexpr int STAGES = GROUP_STAGES, AHEAD = STAGES - 1;
+    constexpr int GROUPS = BACK_GROUPS<D>, THREADS = GROUPS * GROUP, QUERIES = GROUPS * ROWS;
+    constexpr int MOST = BACK_MOST<D>, STAGES = MOST < (int)GROUP_STAGES ? MOST : (int)GROUP_STAGES;
+    constexpr int AHEAD = STAGES - 1, PAIR = ROWS * (D + DV);
+    constexpr bool BENDS = WITH & MORE;
     extern __shared__ __align__(1024) char attend_room[];
-    int tiles = (t.longest_q + ROWS - 1) / ROWS, me = threadIdx.x;
+    int tiles = (t.longest_q + QUERIES - 1) / QUERIES, me = threadIdx.x;
     int tile = tiles - 1 - (int)(blockIdx.x % tiles), which = (int)(blockIdx.x / tiles); /* long ones first */
     place p = place_at(t, which / t.heads, which % t.heads);
-    int begin = tile * ROWS, own = me / 32 * 16, a = begin + own + me % 32 / 4; /* the lane's first query */
+    int begin = tile * QUERIES, mine = me / GROUP * ROWS, first = begin + mine; /* of the group */
+    int own = first + me % GROUP / 32 * 16, a = own + me % 32 / 4;              /* warp's, lane's */
     if (begin >= p.tq) return;
-    bf16 *q = (bf16 *)attend_room, *dy = q + ROWS * D, *kv = dy + ROWS * D;
-    int low = LOCAL ? block_begin(t, begin + p.shift) / ROWS * ROWS : 0;
-    int end = min(p.tq, begin + ROWS), seen = t.causal ? max(0, min(p.tk, end + p.shift)) : p.tk;
-    size_t column = (size_t)p.head * D, kv_column = (size_t)p.group * D, row = p.qrow + begin;
+    bf16 *q = (bf16 *)attend_room, *dy = q + QUERIES * D, *kv = dy + QUERIES * DV;
+    int d = BENDS ? t.d : D, dv = BENDS ? t.dv : DV;
+    reach see = keys_of<WITH>(t, p, begin + p.shift, min(p.tq, begin + QUERIES) - 1 + p.shift);
+    int low = see.lo / ROWS * ROWS, seen = see.hi;
+    size_t column = (size_t)p.head * d, row = p.qrow + begin;
     auto copy_keys = [&](int from, int stage) {
-        bf16 *k = kv + stage * 2 * ROWS * D;
+        bf16 *k = kv + stage * PAIR;
         if (from < seen) {
-            slabs_copy<D, ROWS, THREADS>(k, t.k, p.krow + from, kv_column, p.tk - from);
-            slabs_copy<D, ROWS, THREADS>(k + ROWS * D, t.v, p.krow + from, kv_column, p.tk - from);
+            slabs_copy<D, ROWS, THREADS>(k, t.k, p.krow + from, (size_t)p.group * d, p.tk - from, d);
+            slabs_copy<DV, ROWS, THREADS>(k + ROWS * D, t.v, p.krow + from, (size_t)p.group * dv, p.tk - from,
+                                          dv);
         }
         copy_commit();
     };
-    slabs_copy<D, ROWS, THREADS>(q, t.q, row, column, p.tq - begin);
-    slabs_copy<D, ROWS, THREADS>(dy, g.dy, row, column, p.tq - begin);
+    slabs_copy<D, QUERIES, THREADS>(q, t.q, row, column, p.tq - begin, d);
+    slabs_copy<DV, QUERIES, THREADS>(dy, g.dy, row, (size_t)p.head * dv, p.tq - begin, dv);
     copy_keys(low, 0);
     if (AHEAD > 1) copy_keys(low + ROWS, 1);
     two_rows r = rows_of(t, kept, p, a);
+    group_matrix left_q = slabs_at<D, false>(q, mine, QUERIES),
+                 left_dy = slabs_at<DV, false>(dy, mine, QUERIES);
     float dq[D / 8][4] = {};
     for (int from = low, stage = 0; from < seen; from += ROWS, stage = stage == STAGES - 1 ? 0 : stage + 1) {
         copy_wait<AHEAD - 1>();
         copies_shown();
         __syncthreads(); /* also: nobody reads the tile before this one any more */
         copy_keys(from + AHEAD * ROWS, stage == 0 ? STAGES - 1 : stage - 1);
-        const bf16 *k = kv + stage * 2 * ROWS * D, *v = k + ROWS * D;
-        bool whole = from + ROWS <= p.tk && (!t.causal || from + ROWS - 1 <= begin + p.shift);
+        if (GROUPS > 1 && (first >= p.tq || (t.causal && from > first + ROWS - 1 + p.shift))) continue;
+        const bf16 *k = kv + stage * PAIR, *v = k + ROWS * D;
         float s[8][4], ds[8][4];
-        uint32_t slopes[4][4];
-        group_scores<D>(s, slabs_at<D, false>(q, 0, ROWS), ROWS, slabs_at<D, false>(k, 0, ROWS), ROWS);
-        group_scores<D>(ds, slabs_at<D, false>(dy, 0, ROWS), ROWS, slabs_at<D, false>(v, 0, ROWS), ROWS);
+        uint32_t slopes[4][4], bends[BENDS ? 8 : 1][2];
+        group_scores<D>(s, left_q, QUERIES, slabs_at<D, false>(k, 0, ROWS), ROWS);
+        group_scores<DV>(ds, left_dy, QUERIES, slabs_at<DV, false>(v, 0, ROWS), ROWS);
         group_wait<1>(s);
-        if (!whole) group_hide(t, p, s, a, from);
-        if (LOCAL && from < block_begin(t, begin + ROWS - 1 + p.shift)) hide_before(t, p, s, a, from);
+        if constexpr (BENDS)
+            if (t.cap > 0) group_cap(t, s, bends);
+        reach all = keys_of<WITH>(t, p, first + ROWS - 1 + p.shift, first + p.shift); /* that all see */
+        if (from < all.lo || from + ROWS > all.hi) group_hide<WITH>(t, p, s, a, from);
         query_weights(t, s, r);
         group_wait<0>(ds);
-        query_slopes<DROPS>(t, p, s, ds, from, r);
+        query_slopes<WITH>(t, p, s, ds, from, r);
+        if constexpr (BENDS)
+            if (t.cap > 0) group_uncap(ds, bends);
         group_left(slopes, ds);
         group_add<D>(dq, slopes, slabs_at<D, true>(k, 0, ROWS));
         group_wait<0>(dq);
     }
     copy_wait<0>();
-    int real = p.tq - begin - own;
-    if (real <= 0) return;
-    put_rows<D>((bf16 *)g.dq.p + (row + own) * g.dq.stride + column, g.dq.stride, real, dq, t.scale, t.scale,
-                !g.fresh_q);
+    if (own >= p.tq) return;
+    put_rows<D>((bf16 *)g.dq.p + (p.qrow + own) * g.dq.stride + column, g.dq.stride, p.tq - own, dq, t.scale,
+                t.scale, !g.fresh_q, d);
 }
 
-template <int D, bool DROPS, bool LOCAL>
+template <int D, int DV, int WITH>
 static void launch(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept)
 {
-    size_t room = (2 + stages_on(c) * 2) * ROWS * D * sizeof(bf16);
-    unsigned blocks = hd_blocks((size_t)t->longest_q, ROWS) * (unsigned)(t->items * t->heads);
-    cudaFuncSetAttribute(long_queries<D, DROPS, LOCAL>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         (int)room);
-    long_queries<D, DROPS, LOCAL><<<blocks, THREADS, room, c->stream>>>(*t, *g, kept);
+    constexpr int GROUPS = BACK_GROUPS<D>;
+    size_t room = back_room<D, DV>(c);
+    unsigned blocks = hd_blocks((size_t)t->longest_q, ROWS * GROUPS) * (unsigned)(t->items * t->heads);
+    cudaFuncSetAttribute(long_queries<D, DV, WITH>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
+    long_queries<D, DV, WITH><<<blocks, GROUP * GROUPS, room, c->stream>>>(*t, *g, kept);
 }
 
-template <int D>
-static void launch_heads(hd_cuda *c, const attend_of *t, const attend_grads *g, const saved &kept)
+template <int D, int DV>
+static void launch_size(hd_cuda *c, const attend_of *t, const attend_grads *g, const saved &kept)
 {
-    if (t->block > 0)
-        t->drops ? launch<D, true, true>(c, t, g, kept) : launch<D, false, true>(c, t, g, kept);
-    else
-        t->drops ? launch<D, true, false>(c, t, g, kept) : launch<D, false, false>(c, t, g, kept);
+    if constexpr (ATTEND_WHOLE(D, DV))
+        if (t->drops && !hd_attend_more(t)) return launch<D, DV, DROPS>(c, t, g, kept);
+    hd_attend_more(t) ? launch<D, DV, MORE>(c, t, g, kept) : launch<D, DV, PLAIN>(c, t, g, kept);
 }
 
 void hd_attend_long_queries(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept)
 {
-    if (t->d == 32)
-        launch_heads<32>(c, t, g, kept);
-    else if (t->d == 64)
-        launch_heads<64>(c, t, g, kept);
-    else
-        launch_heads<128>(c, t, g, kept);
+    attend_size size = hd_attend_size(t);
+#define X(D, DV) \
+    if (size.d == D && size.dv == DV) return launch_size<D, DV>(c, t, g, kept);
+    ATTEND_SIZES(X)
+#undef X
 }

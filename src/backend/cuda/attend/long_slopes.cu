@@ -5,7 +5,7 @@
    and, moved into a band, with the vectors. Easy to get wrong: slopes lie turned, keys by rows. */
 #include "backend/cuda/attend/long_back.h"
 
-enum { GROUPS = 2, ALL = GROUPS * GROUP, QUERIES = GROUPS * ROWS, STAGES = 2 };
+enum { THREADS = GROUP, GROUPS = 2, ALL = GROUPS * GROUP, QUERIES = GROUPS * ROWS, STAGES = 2 };
 
 /* Heads of items whose tiles begin together, the long ones first: few threads are busy alone at the end. */
 enum { TOGETHER = 32 };
@@ -59,7 +59,7 @@ template <int D> DEVICE void get_carried(const float4 *from, float dk[D / 8][4],
 
 /* Three blocks find room on a multiprocessor (one where heads are wider): dy and vectors have one place each
    and come late. */
-template <int D, bool DROPS>
+template <int D, int WITH>
 static __global__ void __launch_bounds__(THREADS, D > 64 ? 1 : 3)
     slope_keys(const __grid_constant__ attend_of t, const __grid_constant__ attend_grads g, const saved kept,
                const slice part)
@@ -93,7 +93,7 @@ static __global__ void __launch_bounds__(THREADS, D > 64 ? 1 : 3)
         if (me >= ROWS) return;
         size_t mine = p.qrow + query + (me < real ? me : 0);
         copy_few<8>(&pairs[to + me], kept.pair + mine * t.heads + p.head, me < real);
-        if (DROPS) copy_few<8>(&keys[to + me], kept.key + mine, me < real);
+        if (WITH & DROPS) copy_few<8>(&keys[to + me], kept.key + mine, me < real);
     };
     slabs_copy<D, ROWS, THREADS>(k, t.k, row, column, p.tk - begin);
     slabs_copy<D, ROWS, THREADS>(v, t.v, row, column, p.tk - begin);
@@ -138,10 +138,10 @@ static __global__ void __launch_bounds__(THREADS, D > 64 ? 1 : 3)
         group_scores<D>(ds, slabs_at<D, false>(v, 0, ROWS), ROWS, slabs_at<D, false>(dy, 0, ROWS), ROWS);
         group_wait<1>(s);
         add_turned(s, band);
-        if (!whole) hide_queries<true>(t, p, s, m);
+        if (!whole) hide_queries<FAR>(t, p, s, m);
         key_weights(t, s, m);
         group_wait<0>(ds);
-        key_slopes<DROPS>(t, p, s, ds, m);
+        key_slopes<WITH>(t, p, s, ds, m);
         uint32_t weights[4][4], slopes[4][4];
         group_left(weights, s);
         group_left(slopes, ds); /* to be stored before a product has these registers */
@@ -293,20 +293,21 @@ static __global__ void __launch_bounds__(ALL, D <= 64 ? 2 : 1)
                 t.scale, !g.fresh_q);
 }
 
-template <int D, bool DROPS>
+template <int D, int WITH>
 static void launch_keys(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept, const slice *s)
 {
-    size_t room = (7 * ROWS * D + BAND_CELLS) * sizeof(bf16) + (DROPS ? 4 : 2) * ROWS * sizeof(uint64_t);
-    cudaFuncSetAttribute(slope_keys<D, DROPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
-    cudaFuncSetAttribute(slope_keys<D, DROPS>, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
-    slope_keys<D, DROPS>
+    size_t room =
+        (7 * ROWS * D + BAND_CELLS) * sizeof(bf16) + (WITH & DROPS ? 4 : 2) * ROWS * sizeof(uint64_t);
+    cudaFuncSetAttribute(slope_keys<D, WITH>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)room);
+    cudaFuncSetAttribute(slope_keys<D, WITH>, cudaFuncAttributePreferredSharedMemoryCarveout, 100);
+    slope_keys<D, WITH>
         <<<hd_blocks((size_t)t->longest_k, ROWS) * units_of(s), THREADS, room, c->stream>>>(*t, *g, kept, *s);
 }
 
 template <int D>
 static void launch_heads(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept, const slice *s)
 {
-    t->drops ? launch_keys<D, true>(c, t, g, kept, s) : launch_keys<D, false>(c, t, g, kept, s);
+    t->drops ? launch_keys<D, FAR | DROPS>(c, t, g, kept, s) : launch_keys<D, FAR>(c, t, g, kept, s);
 }
 
 void hd_attend_slope_keys(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept, const slice *s)

@@ -13,7 +13,7 @@ static size_t room_of(const attend_of *t)
 bool hd_attend_single_fits(const attend_of *t)
 {
     return t->longest_q == 1 && t->group == 1 && !t->table.p && !t->center.p && !t->ragged.p && !t->gate.p &&
-           !hd_attend_far(t) && t->window <= 0 && t->cap <= 0 && room_of(t) <= MOST_ROOM;
+           !hd_attend_far(t) && !hd_attend_bent(t) && room_of(t) <= MOST_ROOM;
 }
 
 typedef struct single {                     /* shared memory */

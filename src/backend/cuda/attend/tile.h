@@ -98,11 +98,11 @@ DEVICE void quad_turn(uint32_t w[4])
     }
 }
 
-/* Writes or adds 16 rows of sums, times a factor for the lane's two rows, to the first `real` rows of `to`.
- */
+/* Writes or adds 16 rows of sums, times a factor for the lane's two rows, to the first `real` rows of `to`,
+   which has the first `cols` columns. */
 template <int D>
 DEVICE void put_rows(bf16 *to, size_t stride, int real, const float sum[D / 8][4], float low, float high,
-                     bool add)
+                     bool add, int cols = D)
 {
     int lane = threadIdx.x % 32;
 #pragma unroll
@@ -116,7 +116,7 @@ DEVICE void put_rows(bf16 *to, size_t stride, int real, const float sum[D / 8][4
             for (int i = 0; i < 4; i++)
                 w[i] = pack2(sum[n + i][half * 2] * factor, sum[n + i][half * 2 + 1] * factor);
             quad_turn(w);
-            if (row >= real) continue;
+            if (row >= real || (n + lane % 4) * 8 >= cols) continue;
             uint4 *at = (uint4 *)(to + row * stride + (n + lane % 4) * 8);
             if (add) {
                 uint4 old = *at;
