@@ -86,6 +86,10 @@ static const attending paged[] = {
      .k_most = 70, .mask = HD_CAUSAL},
     {.name = "to 700, d 128, 8 on 2", .heads = 8, .kv = 2, .d = 128, .items = 12, .q_least = 1, .q_most = 1,
      .k_least = 1, .k_most = 700},
+    {.name = "to 5000 in parts", .heads = 4, .kv = 2, .d = 64, .items = 3, .q_least = 1, .q_most = 1, .k_least = 0,
+     .k_most = 5000, .mask = HD_CAUSAL},
+    {.name = "to 5000 in parts, window, cap", .heads = 2, .d = 64, .items = 3, .q_least = 1, .q_most = 1,
+     .k_least = 1, .k_most = 5000, .mask = HD_CAUSAL, .window = 1700, .cap = 2},
 };
 /* clang-format on */
 
@@ -130,4 +134,42 @@ static void blocks(void **state)
     pair_done(p);
 }
 
-PAIR_MAIN(PAIR_TEST(attend), PAIR_TEST(probes), PAIR_TEST(blocks))
+/* clang-format off */
+static const attending latents[] = {
+    {.name = "2 heads", .heads = 2, .d = 24, .dv = 16, .items = 4, .q_least = 0, .q_most = 1, .k_least = 0, .k_most = 70},
+    {.name = "4 heads, 80 / 64", .heads = 4, .d = 80, .dv = 64, .items = 5, .q_least = 1, .q_most = 1, .k_least = 1,
+     .k_most = 131, .mask = HD_CAUSAL},
+    {.name = "16 heads, 576 / 512", .heads = 16, .d = 576, .dv = 512, .items = 3, .q_least = 1, .q_most = 1,
+     .k_least = 1, .k_most = 300, .mask = HD_CAUSAL},
+    {.name = "20 heads, 576 / 512, window, cap", .heads = 20, .d = 576, .dv = 512, .items = 3, .q_least = 1,
+     .q_most = 1, .k_least = 1, .k_most = 400, .mask = HD_CAUSAL, .window = 150, .cap = 3},
+    {.name = "6 heads, 640 / 512", .heads = 6, .d = 640, .dv = 512, .items = 2, .q_least = 1, .q_most = 1,
+     .k_least = 1, .k_most = 90},
+    {.name = "1 item, 16 heads to 9000", .heads = 16, .d = 576, .dv = 512, .items = 1, .q_least = 1, .q_most = 1,
+     .k_least = 9000, .k_most = 9000, .mask = HD_CAUSAL, .large = true},
+};
+/* clang-format on */
+
+/* Values that are the first columns of the keys, which all heads share. */
+static void latent(void **state)
+{
+    pair *p = pair_of(state);
+    for (p->layout = 0; p->layout < LAYOUTS; p->layout++)
+        for (const attending *c = latents; c < latents + COUNT_OF(latents); c++)
+            for (int in_blocks = 0; in_blocks < 2; in_blocks++) {
+                if (c->large && (small_only() || p->layout != EIGHTS)) continue;
+                begin_case(p, "latent, %s, in blocks %d", c->name, in_blocks);
+                attending with = *c;
+                with.kv = 1, with.k_how = in_blocks ? PAGED : 0;
+                scene *s = scene_of(p, &with);
+                twin *y = twin_result(p, "y", s->qs->rows, s->h * s->dv, ACT, false),
+                     *lse = twin_result(p, "lse", s->qs->rows, s->h, REAL | FLAT, false);
+                RUN(p, attend, .y = ON(y), .q = ON(s->q), .k = ON(s->k),
+                    .v = (hd_tensor[]){hd_view_cols(ON(s->k), 0, s->dv)}, .lse = ON(lse), .at = &s->at[side]);
+                compare(p, y, (close_enough){.tolerance = of(p, TOLERANCE_Y), .rows = s->qs->owned});
+                compare(p, lse, (close_enough){.tolerance = of(p, TOLERANCE_SCORES), .rows = s->qs->owned});
+            }
+    pair_done(p);
+}
+
+PAIR_MAIN(PAIR_TEST(attend), PAIR_TEST(probes), PAIR_TEST(blocks), PAIR_TEST(latent))

@@ -192,7 +192,8 @@ extern "C" hd_status hd_cuda_attend(hd_backend *b, const hd_attend_args *a)
     bool probed = a->raw || a->scaled || a->masked || a->weights;
     const hd_tensor *const all[] = {a->y, a->q, a->k, a->v};
     mat y = mat_of(a->y), lse = mat_of(a->lse);
-    if (!probed && t.longest_q == 1 && hd_attend_dotted(&t) && hd_attend_decode(c, &t, a))
+    if (!probed && t.longest_q == 1 && hd_attend_dotted(&t) &&
+        (hd_attend_latent(c, &t, a) || hd_attend_decode(c, &t, a)))
         return hd_cuda_done(c, "attend");
     if (!probed && hd_attend_single_fits(&t)) {
         hd_attend_single(c, &t, y, lse);

@@ -65,6 +65,23 @@ void hd_attend_short(hd_cuda *c, const attend_of *t, const mat &y, const mat &ls
 void hd_attend_long(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse);
 bool hd_attend_decode(hd_cuda *c, const attend_of *t, const hd_attend_args *a);
 
+/* Single queries of heads that share a row, whose first columns are the value: absorbed latent attention. */
+bool hd_attend_latent(hd_cuda *c, const attend_of *t, const hd_attend_args *a);
+
+/* Keys of single queries in parts (parts.cu). A part is [dv] sums of values, the largest score, the sum of
+   weights; parts of a head lie behind each other. */
+enum { PART_MORE = 2 };
+typedef struct attend_parts {
+    float *to; /* NULL: there is but one, which goes to y */
+    int count; /* room for so many of each head */
+    int most;  /* parts of a head */
+    int least; /* keys of a part, or a multiple of them */
+} attend_parts;
+/* Host: `units` of blocks without parts; then the scratch that `to` needs, and what makes y of the parts. */
+attend_parts hd_attend_parts(const hd_cuda *c, const attend_of *t, int units, int most, int least);
+size_t hd_attend_parts_bytes(const attend_of *t, const attend_parts *p);
+void hd_attend_join(hd_cuda *c, const attend_of *t, const attend_parts *parts, const mat &y, const mat &lse);
+
 /* One query an item, with any score. */
 bool hd_attend_single_fits(const attend_of *t);
 void hd_attend_single(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse);
@@ -261,6 +278,17 @@ DEVICE float biased_score(const attend_of &t, const attend_edges &e, const place
     }
     if (t.ragged.p) s += mat_get(t.ragged, (size_t)t.ragged_begin[p.item] + (size_t)a * p.tk + j, p.head);
     return s;
+}
+
+/* Keys of each part of so many. */
+static HD_BOTH inline int part_keys(const attend_parts &p, int keys)
+{
+    int units = (keys + p.least - 1) / p.least, each = (units + p.most - 1) / p.most;
+    return (each > 0 ? each : 1) * p.least;
+}
+DEVICE float *part_at(const attend_of &t, const attend_parts &p, const place &at, int part)
+{
+    return p.to + (((size_t)at.item * t.heads + at.head) * p.count + part) * (t.dv + PART_MORE);
 }
 
 DEVICE uint32_t draw_column(int head, int j)

@@ -5,6 +5,7 @@
 #include "backend/cuda/attend/attend.h"
 
 enum { AHEAD = 2, MANY = 8, SOME = 4, SOLO = 4 };
+enum { MOST_PARTS = 32, LEAST_KEYS = 512 };
 
 /* Eight numbers as they lie: until they are used, bf16 takes half the registers. */
 template <typename T> struct eight {
@@ -27,7 +28,8 @@ DEVICE int block_of(const attend_of &t, const place &p, int j)
    time, all of one block. MORE: with vectors of distances, of the same type, local blocks, a window or a cap.
  */
 template <typename T, int LANES, int WARPS, bool MORE>
-static __global__ void decode(const __grid_constant__ attend_of t, const mat y, const mat lse)
+static __global__ void decode(const __grid_constant__ attend_of t, const mat y, const mat lse,
+                              const attend_parts parts)
 {
     __shared__ float room[WARPS][LANES][8], tops[WARPS], sums[WARPS];
     int lane = threadIdx.x % 32, warp = WARPS > 1 ? threadIdx.x / 32 : 0;
@@ -36,7 +38,13 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
     place p = place_at(t, (int)(unit / t.heads), (int)(unit % t.heads));
     constexpr int each = 32 / LANES, some = each * AHEAD, step = WARPS * some;
     static_assert(HD_PAGE_ROWS % some == 0, "keys of one turn lie in one block");
-    int low = MORE ? first_key(t, p.tk - 1) : 0, begin = low / step * step + warp * some;
+    int low = MORE ? first_key(t, p.tk - 1) : 0, begin = low / step * step + warp * some, end = p.tk;
+    if (WARPS > 1 && parts.to) {
+        int lowest = low / parts.least * parts.least, keys = part_keys(parts, max(0, p.tk - lowest));
+        lowest += (int)blockIdx.y * keys;
+        if (lowest >= p.tk) return;
+        begin = max(begin, lowest + warp * some), end = min(end, lowest + keys);
+    }
     int part = lane % LANES, mine = lane / LANES, block = block_of(t, p, begin);
     if (!p.tq) return;
     bool has = part * 8 < t.d, has_value = part * 8 < t.dv;
@@ -44,7 +52,7 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
     if (has) load8(q, (const T *)t.q.p + p.qrow * t.q.stride + (size_t)p.head * t.d + part * 8);
     const T *k = (const T *)t.k.p + (size_t)p.group * t.d + part * 8;
     const T *v = (const T *)t.v.p + (size_t)p.group * t.dv + part * 8;
-    for (int first = begin; first < p.tk; first += step) { /* the same for the whole warp */
+    for (int first = begin; first < end; first += step) { /* the same for the whole warp */
         eight<T> kx[AHEAD] = {}, vx[AHEAD] = {}, ex[AHEAD] = {};
         float s[AHEAD];
         unsigned row = mine + (p.page ? (unsigned)block * HD_PAGE_ROWS + first % HD_PAGE_ROWS
@@ -53,7 +61,7 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
             int j = first + i * each + mine;
-            bool there = j < p.tk && j >= low;
+            bool there = j < end && j >= low;
             if (MORE && t.distance.p && there && has)
                 fetch8(ex[i], (const T *)t.distance.p + distance_at(t, p, 0, j) + part * 8);
             if (there && has) fetch8(kx[i], kp + i * each * t.k.stride);
@@ -77,7 +85,7 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
 #pragma unroll
             for (int d = LANES / 2; d; d >>= 1) s[i] += __shfl_xor_sync(FULL_WARP, s[i], d);
             int j = first + i * each + mine;
-            s[i] = j < p.tk && j >= low ? s[i] * t.scale : -INFINITY;
+            s[i] = j < end && j >= low ? s[i] * t.scale : -INFINITY;
             if (MORE && t.cap > 0 && s[i] != -INFINITY) s[i] = t.cap * tanhf(s[i] / t.cap);
             most = fmaxf(most, s[i]);
         }
@@ -133,49 +141,62 @@ static __global__ void decode(const __grid_constant__ attend_of t, const mat y, 
         share[w] = tops[w] != -INFINITY ? expf(tops[w] - all) : 0;
         total += share[w] * sums[w];
     }
-    float factor = total == 0 ? 0 : 1 / total;
+    float factor = total == 0 ? 0 : 1 / total, *leave = parts.to ? part_at(t, parts, p, blockIdx.y) : NULL;
     for (int c = threadIdx.x; c < t.dv; c += blockDim.x) {
         float out = 0;
 #pragma unroll
         for (int w = 0; w < WARPS; w++) out = fmaf(share[w], room[w][c / 8][c % 8], out);
-        set_float(to + c, out * factor);
+        if (leave)
+            leave[c] = out;
+        else
+            set_float(to + c, out * factor);
+    }
+    if (leave) {
+        if (!threadIdx.x) leave[t.dv] = all, leave[t.dv + 1] = total;
+        return;
     }
     if (lse.p && !threadIdx.x) mat_put(lse, p.qrow, p.head, total > 0 ? all + logf(total) : INFINITY);
 }
 
-/* Few units want many warps each, for the latency; many want one each, so that all are under way at once. */
+/* Few units want many warps each, for the latency, and many keys more blocks; many units want one warp each,
+   so that all are under way at once. */
 template <typename T, int LANES, bool MORE>
-static void launch_warps(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
+static bool launch_warps(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse, size_t room)
 {
     unsigned units = (unsigned)(t->items * t->heads);
-    if (units <= (unsigned)c->processors)
-        decode<T, LANES, MANY, MORE><<<units, 32 * MANY, 0, c->stream>>>(*t, y, lse);
+    attend_parts parts = hd_attend_parts(c, t, (int)units, MOST_PARTS, LEAST_KEYS);
+    if (parts.count > 1 && units <= 2u * (unsigned)c->processors) {
+        char *scratch = (char *)hd_cuda_scratch(c, room + hd_attend_parts_bytes(t, &parts));
+        if (!scratch) return false;
+        parts.to = (float *)(scratch + room);
+        decode<T, LANES, MANY, MORE>
+            <<<dim3(units, (unsigned)parts.count), 32 * MANY, 0, c->stream>>>(*t, y, lse, parts);
+        hd_attend_join(c, t, &parts, y, lse);
+    } else if (units <= (unsigned)c->processors)
+        decode<T, LANES, MANY, MORE><<<units, 32 * MANY, 0, c->stream>>>(*t, y, lse, parts);
     else if (units <= 8u * (unsigned)c->processors)
-        decode<T, LANES, SOME, MORE><<<units, 32 * SOME, 0, c->stream>>>(*t, y, lse);
+        decode<T, LANES, SOME, MORE><<<units, 32 * SOME, 0, c->stream>>>(*t, y, lse, parts);
     else
-        decode<T, LANES, 1, MORE><<<hd_blocks(units, SOLO), 32 * SOLO, 0, c->stream>>>(*t, y, lse);
+        decode<T, LANES, 1, MORE><<<hd_blocks(units, SOLO), 32 * SOLO, 0, c->stream>>>(*t, y, lse, parts);
+    return true;
 }
 
 template <typename T, int LANES>
-static void launch_lanes(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
+static bool launch_lanes(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse, size_t room)
 {
-    if (hd_attend_far(t) || hd_attend_bent(t))
-        launch_warps<T, LANES, true>(c, t, y, lse);
-    else
-        launch_warps<T, LANES, false>(c, t, y, lse);
+    return hd_attend_far(t) || hd_attend_bent(t) ? launch_warps<T, LANES, true>(c, t, y, lse, room)
+                                                 : launch_warps<T, LANES, false>(c, t, y, lse, room);
 }
 
-template <typename T> static void launch(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)
+/* room: of the scratch, which others use. */
+template <typename T>
+static bool launch(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse, size_t room)
 {
     int wide = t->d > t->dv ? t->d : t->dv;
-    if (wide <= 32)
-        launch_lanes<T, 4>(c, t, y, lse);
-    else if (wide <= 64)
-        launch_lanes<T, 8>(c, t, y, lse);
-    else if (wide <= 128)
-        launch_lanes<T, 16>(c, t, y, lse);
-    else
-        launch_lanes<T, 32>(c, t, y, lse);
+    return wide <= 32    ? launch_lanes<T, 4>(c, t, y, lse, room)
+           : wide <= 64  ? launch_lanes<T, 8>(c, t, y, lse, room)
+           : wide <= 128 ? launch_lanes<T, 16>(c, t, y, lse, room)
+                         : launch_lanes<T, 32>(c, t, y, lse, room);
 }
 
 bool hd_attend_decode(hd_cuda *c, const attend_of *t, const hd_attend_args *a)
@@ -190,10 +211,7 @@ bool hd_attend_decode(hd_cuda *c, const attend_of *t, const hd_attend_args *a)
         void *room = bytes ? hd_cuda_scratch(c, bytes) : NULL;
         if (bytes && !room) return false;
         hd_attend_narrow(c, &with, a->at, room);
-        launch<bf16>(c, &with, mat_of(a->y), mat_of(a->lse));
-    } else {
-        if (!by_eights(a->at->distance)) return false;
-        launch<float>(c, &with, mat_of(a->y), mat_of(a->lse));
+        return launch<bf16>(c, &with, mat_of(a->y), mat_of(a->lse), bytes);
     }
-    return true;
+    return by_eights(a->at->distance) && launch<float>(c, &with, mat_of(a->y), mat_of(a->lse), 0);
 }
