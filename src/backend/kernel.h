@@ -89,12 +89,14 @@
     X(cast)
 
 /* y = dropout(act(a' b' + bias)); a' is a [M,K] or its transpose, b' likewise [K,N]. `before` keeps the value
- * before act. */
+   before act. count > 1: so many products of one shape, which have neither bias nor act nor draw; y, a and b
+   are the first, and those of the next begin so many numbers behind. */
 typedef struct hd_gemm_args {
     const hd_tensor *y, *a, *b, *bias, *before;
     bool a_transposed, b_transposed, add;
     hd_unary act;
     hd_draw draw;
+    size_t count, y_step, a_step, b_step;
 } hd_gemm_args;
 
 /* y[c] += sum over rows of x[r][c] */

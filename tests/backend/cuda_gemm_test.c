@@ -73,6 +73,39 @@ static void all_forms(void **state)
     pair_done(p);
 }
 
+/* The first of so many matrices, with its shadow. */
+static hd_tensor first_of(const hd_tensor *b, size_t count)
+{
+    hd_tensor one = hd_view_rows(b, 0, hd_rows_of(b) / count);
+    one.prepared = b->prepared;
+    return one;
+}
+
+/* Several products whose matrices lie beside or below each other, as those of heads do. */
+static void several(void **state)
+{
+    pair *p = pair_of(state);
+    const size_t shapes[][4] = {
+        {1, 24, 8, 3}, {1, 512, 128, 16}, {5, 64, 40, 4}, {33, 7, 20, 2}, {2, 16, 16, 1}};
+    for (p->layout = 0; p->layout < LAYOUTS; p->layout++)
+        for (size_t i = 0; i < COUNT_OF(shapes); i++)
+            for (int bt = 0; bt < 2; bt++)
+                for (int shadow = 0; shadow < 2; shadow++) {
+                    size_t m = shapes[i][0], n = shapes[i][1], k = shapes[i][2], count = shapes[i][3];
+                    begin_case(p, "%zu of %zux%zux%zu bt %d shadow %d", count, m, n, k, bt, shadow);
+                    twin *a = twin_normal(p, "a", m, count * k, ACT, 1),
+                         *b = twin_normal(p, "b", count * (bt ? n : k), bt ? k : n, shadow ? PARAM : ROUND,
+                                          1 / sqrt((double)k)),
+                         *y = twin_result(p, "y", m, count * n, ACT, false);
+                    RUN(p, gemm, .y = (hd_tensor[]){hd_view_cols(ON(y), 0, n)},
+                        .a = (hd_tensor[]){hd_view_cols(ON(a), 0, k)},
+                        .b = (hd_tensor[]){first_of(ON(b), count)}, .b_transposed = bt, .count = count,
+                        .y_step = n, .a_step = k, .b_step = b->on[side].stride * (bt ? n : k));
+                    check(p, y);
+                }
+    pair_done(p);
+}
+
 static void with_bias_function_and_before(void **state)
 {
     pair *p = pair_of(state);
@@ -150,5 +183,5 @@ static void as_a_layer_does(void **state)
     pair_done(p);
 }
 
-PAIR_MAIN(PAIR_TEST(all_forms), PAIR_TEST(with_bias_function_and_before), PAIR_TEST(with_dropout),
-          PAIR_TEST(as_a_layer_does))
+PAIR_MAIN(PAIR_TEST(all_forms), PAIR_TEST(several), PAIR_TEST(with_bias_function_and_before),
+          PAIR_TEST(with_dropout), PAIR_TEST(as_a_layer_does))

@@ -62,7 +62,7 @@ static bool find_b(job *j, const hd_gemm_args *g)
     return true;
 }
 
-hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
+static hd_status multiply(hd_backend *backend, const hd_gemm_args *g)
 {
     hd_cpu *cpu = (hd_cpu *)backend;
     job j = {.cpu = cpu};
@@ -97,4 +97,26 @@ hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
     hd_team_run(cpu->team, units, 1 + 16 * HD_GRAIN / work, multiply_part, &j);
     if (g->draw.p <= 0) return HD_OK;
     return backend->kernel.dropout(backend, &(hd_dropout_args){.y = g->y, .x = g->y, .draw = g->draw});
+}
+
+static hd_tensor moved(const hd_tensor *t, size_t by)
+{
+    hd_tensor m = *t;
+    m.data = (hd_real *)t->data + by;
+    m.prepared = NULL; /* it has a form of its own */
+    return m;
+}
+
+hd_status KERNEL(gemm)(hd_backend *backend, const hd_gemm_args *g)
+{
+    hd_status s = HD_OK;
+    if (g->count < 2) return multiply(backend, g);
+    for (size_t i = 0; !s && i < g->count; i++) {
+        hd_tensor y = moved(g->y, i * g->y_step), a = moved(g->a, i * g->a_step),
+                  b = moved(g->b, i * g->b_step);
+        hd_gemm_args one = *g;
+        one.y = &y, one.a = &a, one.b = &b;
+        s = multiply(backend, &one);
+    }
+    return s;
 }

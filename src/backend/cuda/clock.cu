@@ -37,10 +37,11 @@ static double sizes(const hd_tensor *a, const hd_tensor *b = NULL, const hd_tens
 static least of(const hd_gemm_args *a)
 {
     double k = (double)(a->a_transposed ? hd_rows_of(a->a) : hd_cols_of(a->a));
-    return (least){2 * k * (double)hd_count_of(a->y),
-                   sizes(a->a, a->y, a->before, a->add ? a->y : NULL) +
-                       (double)hd_count_of(a->b) *
-                           (a->b->prepared ? 2 : (double)hd_dtype_bytes(a->b->dtype))};
+    double each = a->count > 1 ? (double)a->count : 1;
+    return (least){
+        each * 2 * k * (double)hd_count_of(a->y),
+        each * (sizes(a->a, a->y, a->before, a->add ? a->y : NULL) +
+                (double)hd_count_of(a->b) * (a->b->prepared ? 2 : (double)hd_dtype_bytes(a->b->dtype)))};
 }
 static least of(const hd_column_sum_args *a)
 {

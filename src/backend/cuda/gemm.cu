@@ -23,7 +23,8 @@
     X(cublasLtMatmulPreferenceDestroy)      \
     X(cublasLtMatmulPreferenceSetAttribute) \
     X(cublasLtMatrixLayoutCreate)           \
-    X(cublasLtMatrixLayoutDestroy)
+    X(cublasLtMatrixLayoutDestroy)          \
+    X(cublasLtMatrixLayoutSetAttribute)
 
 typedef struct blas {
     BLAS_LIST(HD_LIBRARY_MEMBER)
@@ -32,8 +33,8 @@ typedef struct blas {
 enum { WORKSPACE = 64 << 20, KEPT = 1024 };
 
 typedef struct problem { /* all that the choice of an algorithm depends on; no padding: compared by bytes */
-    int64_t m, n, k, lda, ldb, ldy, ldaux;
-    int32_t a_transposed, b_transposed, small, small_y, add, epilogue, unaligned, unused;
+    int64_t m, n, k, lda, ldb, ldy, ldaux, a_step, b_step, y_step;
+    int32_t a_transposed, b_transposed, small, small_y, add, epilogue, unaligned, count;
 } problem;
 
 typedef struct plan {
@@ -111,6 +112,14 @@ static cudaDataType_t type_of(bool small)
         if (s_ != CUBLAS_STATUS_SUCCESS) return s_; \
     } while (0)
 
+/* Tells of `count` matrices, each `step` numbers behind the one before. */
+static cublasStatus_t repeat(const blas *fn, cublasLtMatrixLayout_t to, int32_t count, int64_t step)
+{
+    TRY(fn->cublasLtMatrixLayoutSetAttribute(to, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count));
+    return fn->cublasLtMatrixLayoutSetAttribute(to, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step,
+                                                sizeof step);
+}
+
 static cublasStatus_t describe(const blas *fn, plan *l)
 {
     const problem *p = &l->p;
@@ -130,7 +139,11 @@ static cublasStatus_t describe(const blas *fn, plan *l)
                                        p->b_transposed ? p->n : p->k, p->ldb));
     TRY(fn->cublasLtMatrixLayoutCreate(&l->b, type_of(p->small), p->a_transposed ? p->m : p->k,
                                        p->a_transposed ? p->k : p->m, p->lda));
-    return fn->cublasLtMatrixLayoutCreate(&l->y, type_of(p->small_y), p->n, p->m, p->ldy);
+    TRY(fn->cublasLtMatrixLayoutCreate(&l->y, type_of(p->small_y), p->n, p->m, p->ldy));
+    if (p->count < 2) return CUBLAS_STATUS_SUCCESS;
+    TRY(repeat(fn, l->a, p->count, p->b_step));
+    TRY(repeat(fn, l->b, p->count, p->a_step));
+    return repeat(fn, l->y, p->count, p->y_step);
 }
 
 static cublasStatus_t choose(struct hd_cuda_gemm *g, plan *l)
@@ -272,6 +285,28 @@ static hd_status second_pass(hd_cuda *c, const hd_gemm_args *g, const ending *e)
     return s;
 }
 
+static hd_tensor moved(const hd_tensor *t, size_t by)
+{
+    hd_tensor m = *t;
+    m.data = (char *)t->data + by * hd_dtype_bytes(t->dtype);
+    if (t->prepared) m.prepared = (bf16 *)t->prepared + by;
+    return m;
+}
+
+/* Several products with operands that have to be copied first: rare, for weights have their shadows. */
+static hd_status one_by_one(hd_backend *b, const hd_gemm_args *g)
+{
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < g->count; i++) {
+        hd_tensor y = moved(g->y, i * g->y_step), x = moved(g->a, i * g->a_step),
+                  z = moved(g->b, i * g->b_step);
+        hd_gemm_args one = *g;
+        one.y = &y, one.a = &x, one.b = &z, one.count = 0, one.y_step = one.a_step = one.b_step = 0;
+        s = hd_cuda_gemm(b, &one);
+    }
+    return s;
+}
+
 extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
 {
     hd_cuda *c = (hd_cuda *)backend;
@@ -283,6 +318,7 @@ extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
     bool small = g->a->dtype == HD_BF16 || g->b->dtype == HD_BF16, small_y = y->dtype == HD_BF16;
     if (backend->compute == HD_BF16 && small_y) small = true;
     operand a = {g->a->data, g->a->stride}, b = {g->b->data, g->b->stride};
+    if (small && g->count > 1 && (copy_bytes(g->a) || copy_bytes(g->b))) return one_by_one(backend, g);
     if (small) {
         size_t first = copy_bytes(g->a), both = first + copy_bytes(g->b);
         char *room = both ? (char *)hd_cuda_scratch(c, both) : NULL;
@@ -296,9 +332,13 @@ extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
     p.m = (int64_t)m, p.n = (int64_t)n, p.k = (int64_t)k;
     p.lda = (int64_t)a.stride, p.ldb = (int64_t)b.stride, p.ldy = (int64_t)y->stride;
     p.a_transposed = g->a_transposed, p.b_transposed = g->b_transposed;
+    if (g->count > 1)
+        p.count = (int32_t)g->count, p.y_step = (int64_t)g->y_step, p.a_step = (int64_t)g->a_step,
+        p.b_step = (int64_t)g->b_step;
     p.small = small, p.small_y = small_y, p.add = g->add, p.epilogue = e.epilogue;
     p.unaligned = !aligned(a.data, a.stride, small) || !aligned(b.data, b.stride, small) ||
-                  !aligned(y->data, y->stride, small_y);
+                  !aligned(y->data, y->stride, small_y) || !aligned(NULL, g->a_step, small) ||
+                  !aligned(NULL, g->b_step, small) || !aligned(NULL, g->y_step, small_y);
     plan *l;
     cublasStatus_t s = plan_for(c->gemm, &p, &l);
     float alpha = 1, beta = g->add ? 1 : 0;

@@ -60,6 +60,8 @@ hd_latent *hd_latent_make(hd_params *p, const hd_latent_opt *o, size_t width, in
     m->keys_in = matrix(p, o->rank + o->rotated, width, init, name, "kv_a_proj_with_mqa");
     m->norm = norm_of(p, o->rank, name, "kv_a_layernorm");
     m->keys = matrix(p, h * (o->plain + o->value), o->rank, init, name, "kv_b_proj");
+    if (o->plain) m->head_keys = hd_param_view(p, m->keys, 0, o->plain);
+    m->head_values = hd_param_view(p, m->keys, o->plain, o->value);
     m->out.w = matrix(p, width, h * o->value, init, name, "o_proj");
     return m;
 }
@@ -94,12 +96,10 @@ static hd_tensor *latents_of(hd_run *r, const hd_latent *m, hd_rows x, const int
     return hd_concat_cols(r, parts, 2);
 }
 
-/* Rows of `keys` that are of head h: of its keys, or of its values. */
-static hd_tensor head_rows(const hd_latent *m, size_t h, bool values)
+/* Rows of single heads. */
+static hd_tensor by_head(const hd_tensor *x, size_t heads)
 {
-    const hd_latent_shape *s = &m->shape;
-    size_t first = h * (s->plain + s->value) + (values ? s->plain : 0);
-    return hd_view_rows(&m->keys->t, first, values ? s->value : s->plain);
+    return hd_shaped(x->data, x->dtype, 2, (const size_t[]){hd_rows_of(x) * heads, hd_cols_of(x) / heads});
 }
 
 /* Queries that ask latent vectors: [R, heads * (rank + rotated)]. No gradient. */
@@ -108,14 +108,16 @@ static hd_tensor *absorbed(hd_run *r, const hd_latent *m, hd_tensor *q)
     const hd_latent_shape *s = &m->shape;
     size_t each = s->plain + s->rotated, wide = s->rank + s->rotated;
     hd_tensor *y = q ? hd_new(r, hd_rows_of(q), s->heads * wide) : NULL;
-    for (size_t h = 0; y && h < s->heads; h++) {
-        hd_tensor to = hd_view_cols(y, h * wide, s->rank), from = hd_view_cols(q, h * each, s->plain),
-                  w = head_rows(m, h, false);
-        HD_CALL(r, gemm, .y = &to, .a = &from, .b = &w);
-        to = hd_view_cols(y, h * wide + s->rank, s->rotated);
-        from = hd_view_cols(q, h * each + s->plain, s->rotated);
-        if (s->rotated) HD_CALL(r, mix, .y = &to, .x = &from, .a = 1);
-    }
+    if (!y) return NULL;
+    hd_tensor to = hd_view_cols(y, 0, s->rank), from = hd_view_cols(q, 0, s->plain),
+              heads = by_head(y, s->heads), asking = by_head(q, s->heads);
+    if (m->head_keys)
+        HD_CALL(r, gemm, .y = &to, .a = &from, .b = &m->head_keys->t, .count = s->heads, .y_step = wide,
+                .a_step = each, .b_step = (s->plain + s->value) * s->rank);
+    else
+        hd_clear(r, y);
+    to = hd_view_cols(&heads, s->rank, s->rotated), from = hd_view_cols(&asking, s->plain, s->rotated);
+    if (s->rotated) HD_CALL(r, mix, .y = &to, .x = &from, .a = 1);
     return y;
 }
 
@@ -124,11 +126,10 @@ static hd_tensor *values_of(hd_run *r, const hd_latent *m, hd_tensor *sums)
 {
     const hd_latent_shape *s = &m->shape;
     hd_tensor *y = sums ? hd_new(r, hd_rows_of(sums), s->heads * s->value) : NULL;
-    for (size_t h = 0; y && h < s->heads; h++) {
-        hd_tensor to = hd_view_cols(y, h * s->value, s->value),
-                  from = hd_view_cols(sums, h * s->rank, s->rank), w = head_rows(m, h, true);
-        HD_CALL(r, gemm, .y = &to, .a = &from, .b = &w, .b_transposed = true);
-    }
+    if (!y) return NULL;
+    hd_tensor to = hd_view_cols(y, 0, s->value), from = hd_view_cols(sums, 0, s->rank);
+    HD_CALL(r, gemm, .y = &to, .a = &from, .b = &m->head_values->t, .b_transposed = true, .count = s->heads,
+            .y_step = s->value, .a_step = s->rank, .b_step = (s->plain + s->value) * s->rank);
     return y;
 }
 

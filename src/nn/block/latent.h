@@ -16,6 +16,7 @@ typedef struct hd_latent {
     hd_latent_shape shape;
     hd_param *query_in, *query; /* query_in NULL: queries come straight from the row */
     hd_param *keys_in, *keys;   /* to the vector and the shared key; from it to keys and values of heads */
+    hd_param *head_keys, *head_values; /* rows of `keys`: of the first head; head_keys NULL: it has none */
     hd_norm_layer query_norm, norm;
     hd_dense out;
     float dropout;
