@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cuda/device.h"
+#include "backend/cuda/few.h"
 #include "backend/cuda/library.h"
 
 #define BLAS_LIST(X)                        \
@@ -285,6 +285,21 @@ static hd_status second_pass(hd_cuda *c, const hd_gemm_args *g, const ending *e)
     return s;
 }
 
+/* Few rows with a weight of bf16 and no more than few.cu can do. */
+static bool few(hd_cuda *c, const hd_gemm_args *g, const operand *a, const operand *b, size_t k)
+{
+    if (hd_rows_of(g->y) > FEW_ROWS || !g->b_transposed || g->a_transposed || g->add || g->draw.p > 0 ||
+        (g->before && g->act != HD_IDENTITY))
+        return false;
+    few_of p = {};
+    p.y = mat_of(g->y), p.bias = mat_of(g->bias), p.act = g->act;
+    p.a = (const bf16 *)a->data, p.b = (const bf16 *)b->data, p.a_stride = a->stride, p.b_stride = b->stride;
+    p.m = p.y.rows, p.n = p.y.cols, p.k = (int)k, p.count = 1;
+    if (g->count > 1)
+        p.count = (int)g->count, p.y_step = g->y_step, p.a_step = g->a_step, p.b_step = g->b_step;
+    return hd_cuda_few(c, &p);
+}
+
 static hd_tensor moved(const hd_tensor *t, size_t by)
 {
     hd_tensor m = *t;
@@ -326,6 +341,7 @@ extern "C" hd_status hd_cuda_gemm(hd_backend *backend, const hd_gemm_args *g)
         a = small_operand(c, g->a, (bf16 *)room);
         b = small_operand(c, g->b, (bf16 *)(room + first));
     }
+    if (small && few(c, g, &a, &b, k)) return hd_cuda_done(c, "gemm");
     ending e = ending_of(g, small_y);
     problem p;
     memset(&p, 0, sizeof p);
