@@ -50,7 +50,10 @@ static hd_status save_moments(const char *path, const hd_optimizer *o, hd_err *e
     for (int i = 0; i < MOMENTS; i++) {
         if (!m[i].at) continue;
         hd_real *to = host + n * p->trainable;
-        p->backend->download(p->backend, to, m[i].at, p->trainable * sizeof *to);
+        if (m[i].at == o->second)
+            hd_optimizer_get_second(o, to);
+        else
+            p->backend->download(p->backend, to, m[i].at, p->trainable * sizeof *to);
         flat[n] = hd_shaped(to, HD_REAL, 1, &p->trainable);
         entry[n] = (hd_named){m[i].name, &flat[n]};
         n++;
@@ -80,7 +83,11 @@ static hd_status load_moments(const char *path, hd_optimizer *o, hd_err *err)
     for (int i = 0; !s && i < MOMENTS; i++) {
         if (!m[i].at) continue;
         s = hd_safetensors_load(file, m[i].name, &flat, err);
-        if (!s) p->backend->upload(p->backend, m[i].at, host, p->trainable * sizeof *host);
+        if (s) break;
+        if (m[i].at == o->second)
+            hd_optimizer_put_second(o, host);
+        else
+            p->backend->upload(p->backend, m[i].at, host, p->trainable * sizeof *host);
     }
     hd_safetensors_free(file);
     hd_mem_free(host);

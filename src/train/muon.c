@@ -91,6 +91,14 @@ void hd_muon_release(hd_muon *m)
     *m = (hd_muon){0};
 }
 
+size_t hd_muon_before(const hd_muon *m, size_t at)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->matrices && m->matrix[i].at < at; i++)
+        n += m->matrix[i].rows * m->matrix[i].cols;
+    return n;
+}
+
 static hd_tensor computed(const hd_muon *m, void *data, size_t rows, size_t cols)
 {
     hd_tensor t = hd_matrix(data, rows, cols);

@@ -33,6 +33,8 @@ typedef struct hd_muon {
 /* HD_EARG where no parameter is such a matrix. */
 hd_status hd_muon_init(hd_muon *m, hd_params *params, const hd_muon_opt *opt, hd_err *err);
 void hd_muon_release(hd_muon *m); /* accepts {0} */
+/* Numbers of its matrices before place `at` of the flat buffers; 0 of {0}. */
+size_t hd_muon_before(const hd_muon *m, size_t at);
 /* Moves one matrix and clears its gradient. first: its momentum. */
 void hd_muon_step(hd_run *r, const hd_muon *m, const hd_muon_matrix *one, hd_real *first);
 

@@ -1,6 +1,8 @@
 /* Optimizers: the host side. All arithmetic is in the kernels square_sum, clip, update and average. */
 #include "train/optimizer.h"
 
+#include <string.h>
+
 #include "base/serial.h"
 
 enum { SPARE = 1 << 16 }; /* numbers */
@@ -16,6 +18,17 @@ static void *take(hd_backend *b, size_t bytes, hd_status *s, hd_err *err)
     return block;
 }
 
+/* Where the second moments of place `at` of the flat buffers lie. */
+static size_t second_at(const hd_optimizer *o, size_t at)
+{
+    return at - hd_muon_before(&o->muon, at);
+}
+
+static size_t second_bytes(const hd_optimizer *o)
+{
+    return second_at(o, o->params->trainable) * sizeof *o->second;
+}
+
 hd_status hd_optimizer_init(hd_optimizer *o, hd_params *params, const hd_optimizer_opt *opt, hd_err *err)
 {
     *o = (hd_optimizer){.opt = *opt, .params = params, .serial = hd_serial()};
@@ -29,7 +42,6 @@ hd_status hd_optimizer_init(hd_optimizer *o, hd_params *params, const hd_optimiz
     hd_backend *b = params->backend;
     size_t bytes = params->trainable * sizeof(hd_real);
     if (adam || opt->momentum > 0) o->first = take(b, bytes, &s, err);
-    if (adam) o->second = take(b, bytes, &s, err);
     if (opt->average > 0) o->mean = take(b, bytes, &s, err);
     if (opt->average > 0) o->spare = take(b, SPARE * sizeof *o->spare, &s, err);
     if (params->moving) o->kept = take(b, params->moving * sizeof *o->kept, &s, err);
@@ -38,6 +50,7 @@ hd_status hd_optimizer_init(hd_optimizer *o, hd_params *params, const hd_optimiz
     hd_muon_opt muon = opt->muon;
     muon.decay = opt->decay;
     if (!s && opt->kind == HD_OPT_MUON) s = hd_muon_init(&o->muon, params, &muon, err);
+    if (adam) o->second = take(b, second_bytes(o), &s, err);
     if (s) return hd_optimizer_release(o), s;
     if (o->mean) b->copy(b, o->mean, params->value, bytes);
     return HD_OK;
@@ -49,9 +62,9 @@ void hd_optimizer_release(hd_optimizer *o)
     hd_backend *b = o->params->backend;
     size_t bytes = o->params->trainable * sizeof(hd_real);
     hd_backend_gone(b, o->serial);
-    hd_muon_release(&o->muon);
     if (o->first) b->release(b, o->first, bytes);
-    if (o->second) b->release(b, o->second, bytes);
+    if (o->second) b->release(b, o->second, second_bytes(o));
+    hd_muon_release(&o->muon);
     if (o->mean) b->release(b, o->mean, bytes);
     if (o->spare) b->release(b, o->spare, SPARE * sizeof *o->spare);
     if (o->kept) b->release(b, o->kept, o->params->moving * sizeof *o->kept);
@@ -72,13 +85,42 @@ void hd_optimizer_resume(hd_optimizer *o, uint32_t updates)
     o->params->backend->upload(o->params->backend, o->done, &updates, sizeof updates);
 }
 
+/* The next run of places that are in no matrix of Muon's, from *at on; *at moves behind what follows it. */
+static size_t next_run(const hd_optimizer *o, size_t *i, size_t *at)
+{
+    const hd_muon_matrix *one = *i < o->muon.matrices ? &o->muon.matrix[*i] : NULL;
+    size_t end = one ? one->at : o->params->trainable, run = end - *at;
+    ++*i, *at = one ? one->at + one->rows * one->cols : end;
+    return run;
+}
+
+void hd_optimizer_get_second(const hd_optimizer *o, hd_real *to)
+{
+    hd_backend *b = o->params->backend;
+    memset(to, 0, o->params->trainable * sizeof *to);
+    for (size_t i = 0, at = 0; i <= o->muon.matrices;) {
+        size_t from = at, run = next_run(o, &i, &at);
+        if (run) b->download(b, to + from, o->second + second_at(o, from), run * sizeof *to);
+    }
+}
+
+void hd_optimizer_put_second(hd_optimizer *o, const hd_real *from)
+{
+    hd_backend *b = o->params->backend;
+    for (size_t i = 0, at = 0; i <= o->muon.matrices;) {
+        size_t begin = at, run = next_run(o, &i, &at);
+        if (run) b->upload(b, o->second + second_at(o, begin), from + begin, run * sizeof *from);
+    }
+}
+
 static void update_part(hd_run *r, hd_optimizer *o, const hd_group *g, size_t begin, size_t end)
 {
     const hd_optimizer_opt *k = &o->opt;
     hd_params *p = o->params;
     if (begin == end) return;
     HD_CALL(r, update, .value = p->value + begin, .grad = p->grad + begin,
-            .first = o->first ? o->first + begin : NULL, .second = o->second ? o->second + begin : NULL,
+            .first = o->first ? o->first + begin : NULL,
+            .second = o->second ? o->second + second_at(o, begin) : NULL,
             .shadow = p->shadow ? p->shadow + begin : NULL, .count = end - begin, .step = r->block,
             .rule = k->kind == HD_OPT_SGD ? HD_SGD : HD_ADAM, .factor = g->factor, .momentum = k->momentum,
             .beta1 = k->beta1, .beta2 = k->beta2, .eps = k->eps, .decay = g->decay ? k->decay : 0,

@@ -32,11 +32,11 @@ typedef struct hd_beside {
 typedef struct hd_optimizer {
     hd_optimizer_opt opt;
     hd_params *params;
-    uint64_t serial; /* of captured updates */
-    hd_muon muon;    /* {0}: another kind */
-    hd_real *first, *second,
-        *mean;        /* moments and moving average, flat like the trainable values; NULL where not needed */
-    hd_real *kept;    /* of running statistics, to put them back; NULL: there are none */
+    uint64_t serial;                /* of captured updates */
+    hd_muon muon;                   /* {0}: another kind */
+    hd_real *first, *second, *mean; /* moments and moving average, flat like the trainable values; NULL where
+                                       not needed. `second` leaves Muon's matrices out */
+    hd_real *kept;                  /* of running statistics, to put them back; NULL: there are none */
     hd_real *spare;   /* of the average, to swap through: a swap back must not fail for lack of memory */
     double *squares;  /* of the gradient, backend memory */
     uint32_t *done;   /* done so far, skipped ones not counted; backend memory */
@@ -51,6 +51,11 @@ void hd_optimizer_release(hd_optimizer *o);
 /* Updates done so far, skipped ones not counted: the t of Adam. Reading waits for the device. */
 uint32_t hd_optimizer_updates(const hd_optimizer *o);
 void hd_optimizer_resume(hd_optimizer *o, uint32_t updates);
+
+/* The second moments as files have them, from or to the host: flat like the trainable values, zeros for what
+   has none. */
+void hd_optimizer_get_second(const hd_optimizer *o, hd_real *to);
+void hd_optimizer_put_second(hd_optimizer *o, const hd_real *from);
 
 /* One update with learning rate `rate` from gradients that are sums over `weight` (tokens). Sums over
    processes first, clears the gradients after. *norm gets the global norm, *skipped whether the update was
