@@ -94,14 +94,9 @@ DEVICE void group_left(uint32_t a[4][4], const float s[8][4])
     }
 }
 
-/* What a kernel is made for beside a causal mask. MORE: windows, local blocks, a cap, dropout, fewer columns,
-   told apart while it runs. */
+/* What a kernel is made for beside a causal mask. MORE: windows, local blocks, a cap, fewer columns, told
+   apart while it runs. */
 enum { PLAIN = 0, DROPS = 1, FAR = 2, MORE = 4 };
-
-template <int WITH> DEVICE bool has_drops(const attend_of &t)
-{
-    return WITH & MORE ? t.drops : (WITH & DROPS) != 0;
-}
 
 /* Keys [lo, hi) that queries from `first` to `last` may see, as key positions. */
 template <int WITH> DEVICE reach keys_of(const attend_of &t, const place &p, int first, int last)

@@ -46,7 +46,7 @@ DEVICE void soften(const attend_of &t, const place &p, float s[2 * TILES][4], ui
             float even = power_of_two(fmaf(s[n][x], c, -less)),
                   odd = power_of_two(fmaf(s[n][x + 1], c, -less));
             r.sum[half] += even, r.sum[half] += odd;
-            if (has_drops<WITH>(t)) {
+            if (WITH & DROPS) {
                 int j = from + n * 8 + threadIdx.x % 4 * 2;
                 uint32_t kept = kept_pair(t.draw, r.key[half], draw_column(p.head, j));
                 even = kept & 1 ? even : 0, odd = kept & 2 ? odd : 0;
@@ -102,7 +102,7 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 2 : 1)
     copy_keys(lowest, 0);
     if (AHEAD > 1) copy_keys(lowest + KEYS, 1);
     running r = {{-INFINITY, -INFINITY}, {0, 0}, {0, 0}};
-    if (has_drops<WITH>(t)) draw_keys(t.draw, p.qrow + row, p.tq - row, &r.key[0], &r.key[1]);
+    if (WITH & DROPS) draw_keys(t.draw, p.qrow + row, p.tq - row, &r.key[0], &r.key[1]);
     group_matrix left = slabs_at<D, false>(q, mine, QUERIES);
     float out[DV / 8][4] = {};
     constexpr bool HOLDS = DISTANCES && D <= 64 && !(WITH & DROPS); /* else registers would be too few */
@@ -147,15 +147,21 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 2 : 1)
             group_scores<D>(s, left, QUERIES, slabs_at<D, false>(k, 0, KEYS), KEYS);
         group_wait<0>(s);
         if (BENDS && t.cap > 0) group_cap(t, s);
-        reach both = keys_of<WITH>(t, p, first + GROUP_ROWS - 1 + p.shift, row + p.shift); /* that all see */
-        if (from < both.lo || from + KEYS > both.hi) group_hide<WITH>(t, p, s, a, from);
+        bool whole = from + KEYS <= p.tk && (!t.causal || from + KEYS - 1 <= row + p.shift);
+        if (DISTANCES && from < block_begin(t, first + GROUP_ROWS - 1 + p.shift)) whole = false;
+        if (BENDS) {
+            reach all =
+                keys_of<WITH>(t, p, first + GROUP_ROWS - 1 + p.shift, row + p.shift); /* that all see */
+            whole = from >= all.lo && from + KEYS <= all.hi;
+        }
+        if (!whole) group_hide<WITH>(t, p, s, a, from);
         soften<DV, WITH>(t, p, s, w, out, r, from);
         group_add<DV>(out, w, slabs_at<DV, true>(v, 0, KEYS));
         group_wait<0>(out);
     }
     copy_wait<0>();
     if (row >= p.tq) return;
-    float more = has_drops<WITH>(t) ? t.draw.scale : 1, low = quad_sum(r.sum[0]), high = quad_sum(r.sum[1]);
+    float more = WITH & DROPS ? t.draw.scale : 1, low = quad_sum(r.sum[0]), high = quad_sum(r.sum[1]);
     put_rows<DV>((bf16 *)y.p + (p.qrow + row) * y.stride + (size_t)p.head * dv, y.stride, p.tq - row, out,
                  low == 0 ? 0 : more / low, high == 0 ? 0 : more / high, false, dv);
     if (lse.p) put_logarithms(lse, p, a, r.top[0], low, r.top[1], high);
@@ -193,7 +199,8 @@ template <int D, int DV> static void launch_size(hd_cuda *c, const attend_of *t,
             return t->drops ? launch<D, DV, FAR | DROPS>(c, t, y, lse) : launch<D, DV, FAR>(c, t, y, lse);
         if (t->drops && !hd_attend_more(t)) return launch<D, DV, DROPS>(c, t, y, lse);
     }
-    hd_attend_more(t) ? launch<D, DV, MORE>(c, t, y, lse) : launch<D, DV, PLAIN>(c, t, y, lse);
+    if (!hd_attend_more(t)) return launch<D, DV, PLAIN>(c, t, y, lse);
+    t->drops ? launch<D, DV, MORE | DROPS>(c, t, y, lse) : launch<D, DV, MORE>(c, t, y, lse);
 }
 
 void hd_attend_long(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse)

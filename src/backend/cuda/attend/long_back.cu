@@ -80,7 +80,7 @@ static __global__ void __launch_bounds__(GROUP *BACK_GROUPS<D>, BACK_BLOCKS<D>)
     place p = place_at(t, which / kv_heads, group * t.group);
     if (begin >= p.tk) return;
     bf16 *k = (bf16 *)attend_room, *v = k + KEYS * D, *queries = v + KEYS * DV;
-    int d = BENDS ? t.d : D, dvs = BENDS ? t.dv : DV, mine = me / GROUP * ROWS;
+    int d = BENDS ? t.d : D, dvs = BENDS ? t.dv : DV, mine = GROUPS > 1 ? me / GROUP * ROWS : 0;
     int first = begin + mine, own = first + me % GROUP / 32 * 16; /* the group's and the warp's first key */
     size_t k_column = (size_t)group * d, v_column = (size_t)group * dvs, row = p.krow + begin;
     reach by = queries_of<WITH>(t, p, begin, begin + KEYS - 1);
@@ -180,7 +180,8 @@ static void launch_size(hd_cuda *c, const attend_of *t, const attend_grads *g, c
 {
     if constexpr (ATTEND_WHOLE(D, DV))
         if (t->drops && !hd_attend_more(t)) return launch_sums<D, DV, DROPS>(c, t, g, kept);
-    hd_attend_more(t) ? launch_sums<D, DV, MORE>(c, t, g, kept) : launch_sums<D, DV, PLAIN>(c, t, g, kept);
+    if (!hd_attend_more(t)) return launch_sums<D, DV, PLAIN>(c, t, g, kept);
+    t->drops ? launch_sums<D, DV, MORE | DROPS>(c, t, g, kept) : launch_sums<D, DV, MORE>(c, t, g, kept);
 }
 
 size_t hd_attend_long_back_room(const hd_cuda *c, const attend_of *t)

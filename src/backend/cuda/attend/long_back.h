@@ -75,7 +75,7 @@ DEVICE void key_slopes(const attend_of &t, const place &p, float s[8][4], float 
         for (int x = 0; x < 4; x++) {
             int of = n * 8 + threadIdx.x % 4 * 2 + x % 2;
             float mask =
-                has_drops<WITH>(t) ? draw_mask(t.draw, m.key[of], draw_column(p.head, m.j + x / 2 * 8)) : 1;
+                (WITH & DROPS) ? draw_mask(t.draw, m.key[of], draw_column(p.head, m.j + x / 2 * 8)) : 1;
             ds[n][x] = s[n][x] * fmaf(ds[n][x], mask, -(x % 2 ? b.w : b.y));
             s[n][x] *= mask;
         }

@@ -42,11 +42,11 @@ DEVICE void query_slopes(const attend_of &t, const place &p, const float s[8][4]
 #pragma unroll
         for (int n = 0; n < 8; n++) {
             int j = from + n * 8 + threadIdx.x % 4 * 2;
-            uint32_t kept = has_drops<WITH>(t) ? kept_pair(t.draw, r.key[half], draw_column(p.head, j)) : 3;
+            uint32_t kept = WITH & DROPS ? kept_pair(t.draw, r.key[half], draw_column(p.head, j)) : 3;
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 float d = ds[n][half * 2 + i];
-                if (has_drops<WITH>(t)) d = kept >> i & 1 ? d * t.draw.scale : 0;
+                if (WITH & DROPS) d = kept >> i & 1 ? d * t.draw.scale : 0;
                 ds[n][half * 2 + i] = s[n][half * 2 + i] * (d - r.pair[half].y);
             }
         }
@@ -65,8 +65,9 @@ static __global__ void __launch_bounds__(GROUP *BACK_GROUPS<D>, BACK_BLOCKS<D>)
     int tiles = (t.longest_q + QUERIES - 1) / QUERIES, me = threadIdx.x;
     int tile = tiles - 1 - (int)(blockIdx.x % tiles), which = (int)(blockIdx.x / tiles); /* long ones first */
     place p = place_at(t, which / t.heads, which % t.heads);
-    int begin = tile * QUERIES, mine = me / GROUP * ROWS, first = begin + mine; /* of the group */
-    int own = first + me % GROUP / 32 * 16, a = own + me % 32 / 4;              /* warp's, lane's */
+    int begin = tile * QUERIES, mine = GROUPS > 1 ? me / GROUP * ROWS : 0,
+        first = begin + mine;                                      /* of the group */
+    int own = first + me % GROUP / 32 * 16, a = own + me % 32 / 4; /* warp's, lane's */
     if (begin >= p.tq) return;
     bf16 *q = (bf16 *)attend_room, *dy = q + QUERIES * D, *kv = dy + QUERIES * DV;
     int d = BENDS ? t.d : D, dv = BENDS ? t.dv : DV;
@@ -104,8 +105,12 @@ static __global__ void __launch_bounds__(GROUP *BACK_GROUPS<D>, BACK_BLOCKS<D>)
         group_wait<1>(s);
         if constexpr (BENDS)
             if (t.cap > 0) group_cap(t, s, bends);
-        reach all = keys_of<WITH>(t, p, first + ROWS - 1 + p.shift, first + p.shift); /* that all see */
-        if (from < all.lo || from + ROWS > all.hi) group_hide<WITH>(t, p, s, a, from);
+        bool whole = from + ROWS <= p.tk && (!t.causal || from + ROWS - 1 <= first + p.shift);
+        if (BENDS) {
+            reach all = keys_of<WITH>(t, p, first + ROWS - 1 + p.shift, first + p.shift); /* that all see */
+            whole = from >= all.lo && from + ROWS <= all.hi;
+        }
+        if (!whole) group_hide<WITH>(t, p, s, a, from);
         query_weights(t, s, r);
         group_wait<0>(ds);
         query_slopes<WITH>(t, p, s, ds, from, r);
@@ -136,7 +141,8 @@ static void launch_size(hd_cuda *c, const attend_of *t, const attend_grads *g, c
 {
     if constexpr (ATTEND_WHOLE(D, DV))
         if (t->drops && !hd_attend_more(t)) return launch<D, DV, DROPS>(c, t, g, kept);
-    hd_attend_more(t) ? launch<D, DV, MORE>(c, t, g, kept) : launch<D, DV, PLAIN>(c, t, g, kept);
+    if (!hd_attend_more(t)) return launch<D, DV, PLAIN>(c, t, g, kept);
+    t->drops ? launch<D, DV, MORE | DROPS>(c, t, g, kept) : launch<D, DV, MORE>(c, t, g, kept);
 }
 
 void hd_attend_long_queries(hd_cuda *c, const attend_of *t, const attend_grads *g, saved kept)
