@@ -24,6 +24,7 @@ typedef struct attending {
     bool large;
     float scale; /* 0: the usual one */
     float cap;
+    bool fast; /* for the fast kernels: not where views are odd, or the general one is asked for something */
 } attending;
 
 /* clang-format off */
@@ -167,49 +168,49 @@ static const attending attendings[] = {
      .k_most = 33},
     /* fast kernels with windows, caps and other columns: lengths around tiles of 64 and 128 */
     {.name = "d 16, dv 24, causal", .heads = 3, .d = 16, .dv = 24, .items = 5, .q_least = 0, .q_most = 140,
-     .mask = HD_CAUSAL},
+     .mask = HD_CAUSAL, .fast = true},
     {.name = "d 48, dv 32, causal", .heads = 4, .d = 48, .dv = 32, .items = 4, .q_least = 1, .q_most = 131,
-     .mask = HD_CAUSAL, .q_how = FILL},
+     .mask = HD_CAUSAL, .q_how = FILL, .fast = true},
     {.name = "d 48, dv 32, cap, window, dropout", .heads = 2, .d = 48, .dv = 32, .items = 4, .q_least = 0,
-     .q_most = 150, .mask = HD_CAUSAL, .window = 30, .cap = 1.2f, .drop = 0.2f},
+     .q_most = 150, .mask = HD_CAUSAL, .window = 30, .cap = 1.2f, .drop = 0.2f, .fast = true},
     {.name = "d 80, cross", .heads = 2, .d = 80, .items = 4, .q_least = 0, .q_most = 70, .k_least = 0,
-     .k_most = 133},
+     .k_most = 133, .fast = true},
     {.name = "d 96", .heads = 4, .kv = 2, .d = 96, .items = 4, .q_least = 0, .q_most = 130, .mask = HD_CAUSAL,
-     .q_how = LOOSE | FILL},
-    {.name = "d 96, full, dropout", .heads = 2, .d = 96, .items = 3, .q_least = 1, .q_most = 129, .drop = 0.1f},
+     .q_how = LOOSE | FILL, .fast = true},
+    {.name = "d 96, full, dropout", .heads = 2, .d = 96, .items = 3, .q_least = 1, .q_most = 129, .drop = 0.1f, .fast = true},
     {.name = "d 96, window, cap", .heads = 2, .d = 96, .items = 4, .q_least = 1, .q_most = 200,
-     .mask = HD_CAUSAL, .window = 63, .cap = 2},
+     .mask = HD_CAUSAL, .window = 63, .cap = 2, .fast = true},
     {.name = "d 128, window, 4 on 1", .heads = 4, .kv = 1, .d = 128, .items = 3, .q_least = 1, .q_most = 260,
-     .mask = HD_CAUSAL, .window = 64},
+     .mask = HD_CAUSAL, .window = 64, .fast = true},
     {.name = "d 128, cap", .heads = 2, .d = 128, .items = 4, .q_least = 0, .q_most = 100, .mask = HD_CAUSAL,
-     .cap = 0.7f},
+     .cap = 0.7f, .fast = true},
     {.name = "d 128, window both ways, cap, dropout", .heads = 2, .d = 128, .items = 3, .q_least = 1,
-     .q_most = 200, .window = 20, .cap = 3, .drop = 0.1f},
+     .q_most = 200, .window = 20, .cap = 3, .drop = 0.1f, .fast = true},
     {.name = "d 192, dv 128", .heads = 2, .d = 192, .dv = 128, .items = 4, .q_least = 0, .q_most = 200,
-     .mask = HD_CAUSAL, .q_how = FILL},
+     .mask = HD_CAUSAL, .q_how = FILL, .fast = true},
     {.name = "d 192, dv 128, full, dropout", .heads = 2, .d = 192, .dv = 128, .items = 3, .q_least = 1,
-     .q_most = 129, .drop = 0.2f},
+     .q_most = 129, .drop = 0.2f, .fast = true},
     {.name = "d 192, dv 128, window, 4 on 2", .heads = 4, .kv = 2, .d = 192, .dv = 128, .items = 3, .q_least = 1,
-     .q_most = 300, .mask = HD_CAUSAL, .window = 70, .cap = 2},
+     .q_most = 300, .mask = HD_CAUSAL, .window = 70, .cap = 2, .fast = true},
     {.name = "d 136, dv 104, cross", .heads = 2, .d = 136, .dv = 104, .items = 3, .q_least = 1, .q_most = 65,
-     .k_least = 1, .k_most = 130},
+     .k_least = 1, .k_most = 130, .fast = true},
     {.name = "d 192, dv 128, after a cache", .heads = 2, .d = 192, .dv = 128, .items = 4, .q_least = 1,
-     .q_most = 90, .k_least = 90, .k_most = 200, .mask = HD_CAUSAL},
-    {.name = "d 256", .heads = 2, .d = 256, .items = 4, .q_least = 0, .q_most = 150, .mask = HD_CAUSAL},
+     .q_most = 90, .k_least = 90, .k_most = 200, .mask = HD_CAUSAL, .fast = true},
+    {.name = "d 256", .heads = 2, .d = 256, .items = 4, .q_least = 0, .q_most = 150, .mask = HD_CAUSAL, .fast = true},
     {.name = "d 256, 4 on 1, window, cap, dropout", .heads = 4, .kv = 1, .d = 256, .items = 3, .q_least = 0,
-     .q_most = 140, .mask = HD_CAUSAL, .window = 40, .cap = 1.5f, .drop = 0.1f},
+     .q_most = 140, .mask = HD_CAUSAL, .window = 40, .cap = 1.5f, .drop = 0.1f, .fast = true},
     {.name = "d 256, cross", .heads = 1, .d = 256, .items = 3, .q_least = 1, .q_most = 66, .k_least = 1,
-     .k_most = 129},
+     .k_most = 129, .fast = true},
     {.name = "window after a cache", .heads = 4, .kv = 2, .d = 64, .items = 5, .q_least = 1, .q_most = 90,
-     .k_least = 60, .k_most = 300, .mask = HD_CAUSAL, .window = 50, .q_how = GAPS, .k_how = GAPS | LOOSE},
+     .k_least = 60, .k_most = 300, .mask = HD_CAUSAL, .window = 50, .q_how = GAPS, .k_how = GAPS | LOOSE, .fast = true},
     {.name = "window both ways after a cache", .heads = 2, .d = 64, .items = 4, .q_least = 1, .q_most = 90,
-     .k_least = 0, .k_most = 200, .window = 65},
+     .k_least = 0, .k_most = 200, .window = 65, .fast = true},
     {.name = "window and local blocks", .heads = 2, .d = 32, .items = 4, .q_least = 1, .q_most = 200,
-     .mask = HD_CAUSAL, .window = 40, .block = 30, .drop = 0.1f},
+     .mask = HD_CAUSAL, .window = 40, .block = 30, .drop = 0.1f, .fast = true},
     {.name = "no key in the causal window", .heads = 2, .d = 64, .items = 4, .q_least = 80, .q_most = 200,
-     .k_least = 0, .k_most = 30, .mask = HD_CAUSAL, .window = 5, .cap = 4},
+     .k_least = 0, .k_most = 30, .mask = HD_CAUSAL, .window = 5, .cap = 4, .fast = true},
     {.name = "a window wider than all", .heads = 2, .d = 64, .items = 3, .q_least = 1, .q_most = 140,
-     .mask = HD_CAUSAL, .window = 2147483647},
+     .mask = HD_CAUSAL, .window = 2147483647, .fast = true},
     {.name = "decoding, window, cap", .heads = 4, .kv = 2, .d = 64, .items = 9, .q_least = 1, .q_most = 1,
      .k_least = 1, .k_most = 200, .mask = HD_CAUSAL, .window = 33, .cap = 1.5f},
     {.name = "decoding, d 192, dv 128", .heads = 4, .d = 192, .dv = 128, .items = 5, .q_least = 0, .q_most = 1,
@@ -233,13 +234,13 @@ static const attending attendings[] = {
     {.name = "600 to 1100, window", .heads = 2, .d = 64, .items = 2, .q_least = 600, .q_most = 1100,
      .mask = HD_CAUSAL, .window = 100, .large = true},
     {.name = "600 to 1100, window, cap, 8 on 2", .heads = 8, .kv = 2, .d = 128, .items = 2, .q_least = 600,
-     .q_most = 1100, .mask = HD_CAUSAL, .window = 256, .cap = 5, .large = true},
+     .q_most = 1100, .mask = HD_CAUSAL, .window = 256, .cap = 5, .large = true, .fast = true},
     {.name = "600 to 1100, d 192, dv 128", .heads = 4, .d = 192, .dv = 128, .items = 2, .q_least = 600,
-     .q_most = 1100, .mask = HD_CAUSAL, .large = true},
+     .q_most = 1100, .mask = HD_CAUSAL, .large = true, .fast = true},
     {.name = "600 to 1100, d 256, 4 on 1", .heads = 4, .kv = 1, .d = 256, .items = 2, .q_least = 600,
-     .q_most = 1100, .mask = HD_CAUSAL, .window = 512, .large = true},
+     .q_most = 1100, .mask = HD_CAUSAL, .window = 512, .large = true, .fast = true},
     {.name = "600 to 1100, d 96", .heads = 2, .d = 96, .items = 2, .q_least = 600, .q_most = 1100,
-     .mask = HD_CAUSAL, .large = true},
+     .mask = HD_CAUSAL, .large = true, .fast = true},
     {.name = "600 to 1100, distances", .heads = 4, .d = 64, .items = 2, .q_least = 600, .q_most = 1100,
      .mask = HD_CAUSAL, .drop = 0.1f, .span = 1100, .large = true},
     {.name = "600 to 1100, distances beyond the table", .heads = 2, .d = 128, .items = 6, .q_least = 600,
@@ -268,7 +269,8 @@ static const attending attendings[] = {
 #define EACH_ATTENDING(p, c)                                                              \
     for ((p)->layout = 0; (p)->layout < LAYOUTS; (p)->layout++)                           \
         for (const attending *c = attendings; c < attendings + COUNT_OF(attendings); c++) \
-            if (!c->large || (!small_only() && (p)->layout == EIGHTS))
+            if ((!c->large || (!small_only() && (p)->layout == EIGHTS)) &&                \
+                (!c->fast || ((p)->bf16 ? (p)->layout != ODD : (p)->layout == DENSE)))
 
 typedef struct scene {
     size_t h, hk, d, dv, total; /* total: rows of ragged */

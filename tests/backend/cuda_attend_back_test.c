@@ -87,7 +87,7 @@ static void any_gradient_may_be_absent(void **state)
     pair *p = pair_of(state);
     EACH_ATTENDING(p, c)
     for (int which = 1; which < ALL; which++) {
-        if (c->large || p->layout != which % LAYOUTS) continue;
+        if (c->large || c->fast || p->layout != which % LAYOUTS) continue;
         if (which == OTHERS &&
             !(c->table || c->span || c->center || c->ragged || c->gate || c->score == HD_ADDITIVE))
             continue;
