@@ -10,6 +10,7 @@
 #include "data/labels/labeled.h"
 #include "data/shards/shards.h"
 #include "task/label/labeler.h"
+#include "task/language/chat/generation.h"
 #include "task/language/language.h"
 #include "task/masked/masked.h"
 #include "task/model_folder.h"
@@ -230,6 +231,28 @@ static hd_status read_forged_shards(hd_err *err)
     return read_shards(err);
 }
 
+/* Whatever it says, its tokens are ones that there are. */
+static hd_status read_generation(hd_err *err)
+{
+    enum { VOCAB = 50 };
+    static const int32_t said[] = {1, 2, 3, 2, 3};
+    hd_generation g;
+    hd_generate_opt o = {.tokens = 8};
+    bool banned[VOCAB] = {0};
+    hd_real row[VOCAB] = {0};
+    hd_status s = hd_generation_read(&g, folder, VOCAB, err);
+    if (s) return s;
+    hd_generation_end(&g, 3);
+    hd_generation_apply(&g, &(hd_generation_said){0}, &o);
+    hd_rules_ban(o.rules, banned);
+    for (size_t n = 0; n <= sizeof said / sizeof *said; n++)
+        hd_rules_mask(o.rules, &(hd_history){said, n, n, n / 2, 6 - n}, row, VOCAB);
+    for (size_t i = 0; i < o.stops; i++) MUST(o.stop[i][0]);
+    for (size_t i = 0; i < o.ending_count; i++) MUST(o.endings[i] >= 0 && o.endings[i] < VOCAB);
+    hd_generation_release(&g);
+    return HD_OK;
+}
+
 static const struct {
     const char *name; /* of the file, in the folder */
     hd_status (*read)(hd_err *err);
@@ -252,7 +275,8 @@ static const struct {
                {"tags.tsv", read_tags},
                {HD_SHARDS_INDEX, read_shards},
                {HD_SHARDS_INDEX, read_forged_shards},
-               {"sets.tsv", read_sets}};
+               {"sets.tsv", read_sets},
+               {"generation_config.json", read_generation}};
 
 int LLVMFuzzerInitialize(int *count, char ***given)
 {

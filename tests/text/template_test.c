@@ -114,6 +114,12 @@ static void expect(const char *source, const char *variables, const char *text)
     "= message['content'] %}{% if '</think>' in content %}{% set content = content.split('</think>')[-1] %}" \
     "{% endif %}{{'<｜Assistant｜>' + content + '<｜end▁of▁sentence｜>'}}{%- endif %}{%- endfor -%}" \
     "{% if add_generation_prompt %}{{'<｜Assistant｜><think>\\n'}}{% endif %}"
+#define V31                                                                                                     \
+    "{{ bos_token }}{% for message in messages %}{% if message.role == 'system' %}{{ message.content }}"        \
+    "{% elif message.role == 'user' %}{{ '<｜User｜>' + message.content }}{% else %}{% set content = "        \
+    "message.content.split('</think>', 1)[1] if '</think>' in message.content else message.content %}"          \
+    "{{ '<｜Assistant｜><think></think>' + content + '<｜end▁of▁sentence｜>' }}{% endif %}{% endfor %}" \
+    "{% if add_generation_prompt %}{{ '<｜Assistant｜><think></think>' }}{% endif %}"
 #define QWEN25                                                                                               \
     "{%- if messages[0]['role'] == 'system' %}\n    {{- '<|im_start|>system\\n' + messages[0]['content'] + " \
     "'<|im_end|>\\n' }}\n{%- else %}\n    {{- '<|im_start|>system\\nYou are Qwen, created by Alibaba "       \
@@ -169,6 +175,33 @@ static void formats_of_published_models(void **state)
     expect(QWEN25, no_system,
            IM("system", "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.")
                IM("user", "U1") IM("assistant", "A1") IM("user", " U2 ") "<|im_start|>assistant\n");
+}
+
+/* What the reference says of the formats beside their common form. */
+static void formats_in_special_cases(void **state)
+{
+    (void)state;
+    hd_marked m = {0};
+    hd_err err = {0};
+    assert_int_not_equal(try_opt(GEMMA, talk, NULL, &m, &err), HD_OK);
+    assert_non_null(strstr(err.text, "System role not supported"));
+    expect(
+        LLAMA31, talk,
+        "<s>" HEAD("system") "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul "
+                             "2024\n\nS<|eot_id|>" HEAD("user") "U1<|eot_id|>" HEAD(
+                                 "assistant") "A1<|eot_id|>" HEAD("user") "U2<|eot_id|>" HEAD("assistant"));
+    expect(LLAMA3, no_system,
+           "<s>" HEAD("user") "U1<|eot_id|>" HEAD("assistant") "A1<|eot_id|>" HEAD(
+               "user") "U2<|eot_id|>" HEAD("assistant"));
+    expect(QWEN25, talk,
+           IM("system", "S") IM("user", "U1") IM("assistant", "A1")
+               IM("user", "U2") "<|im_start|>assistant\n");
+    expect(QWEN3, talk,
+           IM("system", "S") IM("user", "U1") IM("assistant", "A1")
+               IM("user", "U2") "<|im_start|>assistant\n");
+    expect(V31, talk,
+           "<s>S<｜User｜>U1<｜Assistant｜><think></"
+           "think>A1<｜end▁of▁sentence｜><｜User｜>U2<｜Assistant｜><think></think>");
 }
 
 static void history_loses_its_thinking(void **state)
@@ -230,6 +263,8 @@ static void expressions_and_white_space(void **state)
          "user+assistant+user2"},
         {"{{ messages[-1].content|trim ~ n ~ none }}{{ x.get('q', 'd') }}{{ x.q is none }}", "U27NonedFalse"},
         {"[{{ 'abc'[1.5:] }}{{ n[1:] }}{{ x[:1] is defined }}]{{ (-3)|safe|tojson }}", "[False]\"-3\""},
+        {"{{ 'a1'|replace(1, 2) }}{{ [1, 2]|join(0) }}{{ -3 % 1.5 }}{{ 3 % -1.5 }}", "a21020.0-0.0"},
+        {"{% set a = 1 %}{% generation %}{% set a = 2 %}{{ a }}{% endgeneration %}{{ a }}", "21"},
         {"{% generation %}{{ n }}{% endgeneration %}{{ strftime_now('%Y') }}", "72024"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) expect(cases[i][0], no_system, cases[i][1]);
@@ -335,9 +370,10 @@ static void templates_that_never_end_are_stopped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_of_published_models), cmocka_unit_test(history_loses_its_thinking),
-        cmocka_unit_test(expressions_and_white_space), cmocka_unit_test(marks_say_what_came_from_messages),
-        cmocka_unit_test(errors_name_file_and_line),   cmocka_unit_test(templates_that_never_end_are_stopped),
+        cmocka_unit_test(formats_of_published_models),          cmocka_unit_test(formats_in_special_cases),
+        cmocka_unit_test(history_loses_its_thinking),           cmocka_unit_test(expressions_and_white_space),
+        cmocka_unit_test(marks_say_what_came_from_messages),    cmocka_unit_test(errors_name_file_and_line),
+        cmocka_unit_test(templates_that_never_end_are_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,10 @@ FILTER(capitalize)
 
 FILTER(replace)
 {
-    return by_method(r, v, a, "replace");
+    hd_jinja_arguments texts = {.named = a->named}; /* what is replaced may be a number */
+    for (size_t i = 0; i < a->given.count && !hd_jinja_failed(r); i++)
+        hd_jinja_add(r, &texts.given, i < 2 ? f_string(r, a->given.at[i], a) : a->given.at[i]);
+    return hd_jinja_failed(r) ? v : by_method(r, v, &texts, "replace");
 }
 
 FILTER(safe)
@@ -100,7 +103,8 @@ static hd_jinja_value path(hd_jinja_run *r, hd_jinja_value v, hd_jinja_value nam
 
 FILTER(join)
 {
-    hd_jinja_string between = hd_jinja_text_argument(r, a, 0, "d", "");
+    const hd_jinja_value *d = hd_jinja_argument(a, 0, "d");
+    hd_jinja_string between = d ? hd_jinja_text_of(r, *d) : hd_jinja_literal("").string;
     const hd_jinja_value *attribute = hd_jinja_argument(a, 1, "attribute");
     const hd_jinja_list *l = hd_jinja_items(r, v);
     hd_marked m = {0};

@@ -75,7 +75,8 @@ static hd_jinja_value of_reals(hd_jinja_run *r, int op, double a, double b)
     if (op == '/') return hd_jinja_real(a / b);
     if (op != '%') return hd_jinja_real(floor(a / b));
     double rest = fmod(a, b);
-    return hd_jinja_real((rest < 0 || rest > 0) && (rest < 0) != (b < 0) ? rest + b : rest);
+    if (!(rest < 0 || rest > 0)) return hd_jinja_real(copysign(rest, b));
+    return hd_jinja_real((rest < 0) != (b < 0) ? rest + b : rest);
 }
 
 static hd_jinja_value joined(hd_jinja_run *r, hd_jinja_value a, hd_jinja_value b)

@@ -187,6 +187,15 @@ hd_jinja_value hd_jinja_call_macro(hd_jinja_run *r, const hd_jinja_macro *m, con
     return hd_jinja_taken(r, &text);
 }
 
+/* What it sets is its own. */
+static flow group(hd_jinja_run *r, const hd_jinja_node *n)
+{
+    hd_jinja_scope *scope = r->scope;
+    flow way = (r->scope = scope_in(r, scope)) ? run(r, n->kid[0]) : GOES_ON;
+    r->scope = scope;
+    return way;
+}
+
 static flow statement(hd_jinja_run *r, const hd_jinja_node *n)
 {
     hd_jinja_value v;
@@ -212,7 +221,7 @@ static flow statement(hd_jinja_run *r, const hd_jinja_node *n)
         define(r, n);
         break;
     case HD_NODE_GROUP:
-        return run(r, n->kid[0]);
+        return group(r, n);
     case HD_NODE_BREAK:
         return BREAKS;
     case HD_NODE_CONTINUE:

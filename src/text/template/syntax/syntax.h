@@ -80,7 +80,7 @@ typedef enum hd_jinja_node_kind {
     HD_NODE_HOLE,    /* what was captured */
     HD_NODE_MACRO,   /* text, 0: parameters (arguments without a value have none), 1: body, op: hd_parser.rest
                       */
-    HD_NODE_GROUP,   /* 0: body, which has the variables of what is around it */
+    HD_NODE_GROUP,   /* 0: body, which has variables of its own */
     HD_NODE_BREAK,
     HD_NODE_CONTINUE
 } hd_jinja_node_kind;
