@@ -215,7 +215,7 @@ static void check_written(FILE *f, hd_run *r, const hd_model_folder *l, const in
     hd_stepper_release(&stepper);
 }
 
-static void check_decoder(const char *folder, const char *name)
+CHECK_UNUSED static void check_decoder(const char *folder, const char *name)
 {
     hd_err err = {0};
     hd_model_folder *l = NULL;

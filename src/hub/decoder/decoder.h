@@ -89,6 +89,11 @@ const char *hd_decoder_experts_misfit(const hd_decoder *d, const hd_experts_opt 
 /* Appends the name of a tensor as the family has it. */
 void hd_decoder_experts_rename(hd_text *to, const char *name, const hd_decoder *d);
 
+/* -- pieces.c -- */
+/* Opens a tokenizer.model as the tokenizer.json that does the same, which is put into the new folder; as it
+   is where none would. */
+hd_status hd_decoder_open_pieces(hd_tokenizer **out, const hd_passage *p, const char *path, hd_err *err);
+
 /* -- latent.c -- */
 /* Behind positions. */
 void hd_decoder_latent_read(hd_model_config *c, const hd_decoder *d, hd_lm_opt *o);

