@@ -134,13 +134,13 @@ static hd_status put_config(const pieces *r)
 
 /* -- both -- */
 
-/* Whether a tokenizer.json does the same. A piece that its user defined is one wherever it is in a text, but
-   added tokens have a space behind them where texts begin with one. */
+/* Whether a tokenizer.json does the same. Pieces that its user defined are added tokens, as transformers has
+   it; those of spaces would be looked for where there are no spaces any more. */
 static bool is_plain(const hd_spm_view *v)
 {
-    bool plain = v->kind == HD_SPM_BPE && v->byte_fallback && !v->charsmap.size && !v->tidy;
+    bool plain = v->byte_fallback && !v->charsmap.size && !v->tidy;
     for (size_t i = 0; plain && i < v->count; i++)
-        plain = v->piece[i].type != HD_SPM_USER_DEFINED || !(v->prefix || has_blank(v->piece[i].text));
+        plain = v->piece[i].type != HD_SPM_USER_DEFINED || !has_blank(v->piece[i].text);
     return plain;
 }
 
@@ -153,6 +153,18 @@ static hd_status open_made(const pieces *r, hd_tokenizer **out)
     return s ? s : hd_tokenizer_open_any(out, path, false, r->err);
 }
 
+static hd_status open_one(const pieces *r, hd_tokenizer **out, const char *path)
+{
+    if (r->view.kind != HD_SPM_BPE) return hd_tokenizer_open_any(out, path, false, r->err);
+    if (is_plain(&r->view)) return open_made(r, out);
+    return hd_err_set(
+        r->err, HD_EFORMAT,
+        "%s: heed reads such a file of BPE with byte fallback, without a normalization and pieces "
+        "of spaces that its user defined: put the tokenizer.json that transformers makes of it "
+        "beside it",
+        path);
+}
+
 hd_status hd_decoder_open_pieces(hd_tokenizer **out, const hd_passage *p, const char *path, hd_err *err)
 {
     pieces r = {.p = p, .err = err};
@@ -161,7 +173,7 @@ hd_status hd_decoder_open_pieces(hd_tokenizer **out, const hd_passage *p, const 
     if (!s) s = hd_spm_view_read(&r.view, (hd_line){r.file.bytes.data, r.file.bytes.size}, err);
     if (!s) s = read_beside(&r, CONFIG_NAME, &r.config);
     if (!s) s = read_beside(&r, "added_tokens.json", &r.more);
-    if (!s) s = is_plain(&r.view) ? open_made(&r, out) : hd_tokenizer_open_any(out, path, false, err);
+    if (!s) s = open_one(&r, out, path);
     hd_spm_view_release(&r.view);
     hd_spm_file_release(&r.file);
     hd_arena_release(&r.arena);
