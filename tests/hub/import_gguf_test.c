@@ -11,51 +11,202 @@ static const char TEMPLATE[] = "{% for m in messages %}<|{{ m.role }}|>{{ m.cont
 
 /* -- files -- */
 
-/* What llama.cpp calls a tensor; rows of queries and keys are in the order of pairs. */
-static void put_name(hd_text *to, const char *name)
+/* A model of a family, as llama.cpp has it. */
+typedef struct variant {
+    const char *shape, *arch;
+    int gemma;
+    bool turned; /* rows of queries and keys are in the order of pairs */
+    bool split;  /* of latent attention: keys and values apart */
+    struct {
+        const char *key; /* behind the architecture */
+        double value;    /* a fraction or below 0: a real */
+        bool is_real;
+    } keys[16];
+} variant;
+
+#define YARN(factor, original, scale)                                                          \
+    {"rope.scaling.factor", factor, true}, {"rope.scaling.original_context_length", original}, \
+    {                                                                                          \
+        "rope.scaling.yarn_log_multiplier", 0.1 * scale, true                                  \
+    }
+#define DEEPSEEK(shared, scale)                                                                        \
+    {"rope.dimension_count", 8}, {"attention.kv_lora_rank", 16}, {"expert_count", 8},                  \
+        {"expert_used_count", 3}, {"expert_feed_forward_length", 12}, {"expert_shared_count", shared}, \
+        {"leading_dense_block_count", 1},                                                              \
+    {                                                                                                  \
+        "expert_weights_scale", scale, true                                                            \
+    }
+
+static const variant variants[] = {
+    {"llama", "llama", .turned = true},
+    {"gemma", "gemma", .gemma = 1, .keys = {{"attention.key_length", 16}}},
+    {"gemma2", "gemma2", .gemma = 2,
+     .keys = {{"attention.key_length", 16},
+              {"attention.sliding_window", 8},
+              {"attention.scale", 0.2041241452, true},
+              {"attn_logit_softcapping", 8, true},
+              {"final_logit_softcapping", 10, true}}},
+    {"gemma3", "gemma3", .gemma = 3,
+     .keys = {{"attention.key_length", 16},
+              {"attention.sliding_window", 8},
+              {"attention.sliding_window_pattern", 3},
+              {"attention.scale", 0.2041241452, true},
+              {"rope.freq_base", 1e6, true},
+              {"rope.scaling.factor", 8, true}}},
+    {"mixtral", "llama", .turned = true,
+     .keys = {{"expert_count", 4}, {"expert_used_count", 2}, {"rope.freq_base", 1e6, true}}},
+    {"olmoe", "olmoe", .keys = {{"expert_count", 8}, {"expert_used_count", 3}}},
+    {"qwen3_moe", "qwen3moe",
+     .keys = {{"attention.key_length", 16},
+              {"expert_count", 8},
+              {"expert_used_count", 2},
+              {"expert_feed_forward_length", 24},
+              {"rope.freq_base", 1e6, true}}},
+    {"deepseek_v2", "deepseek2",
+     .keys = {DEEPSEEK(2, 16),
+              YARN(40, 32, 0.707),
+              {"attention.q_lora_rank", 12},
+              {"attention.key_length", 16},
+              {"attention.value_length", 6},
+              {"expert_group_count", 4},
+              {"expert_group_used_count", 2}}},
+    {"deepseek_v3", "deepseek2", .split = true,
+     .keys = {DEEPSEEK(1, 2.5),
+              YARN(40, 64, 1),
+              {"attention.q_lora_rank", 12},
+              {"attention.key_length_mla", 16},
+              {"attention.value_length_mla", 6},
+              {"expert_group_count", 4},
+              {"expert_group_used_count", 2}}},
+};
+
+/* What llama.cpp calls a tensor. */
+static void put_name(hd_text *to, const char *name, int gemma)
 {
-    static const char *const names[][2] = {
-        {"input_layernorm", "attn_norm"},    {"self_attn.q_proj", "attn_q"},
-        {"self_attn.k_proj", "attn_k"},      {"self_attn.v_proj", "attn_v"},
-        {"self_attn.o_proj", "attn_output"}, {"post_attention_layernorm", "ffn_norm"},
-        {"mlp.gate_proj", "ffn_gate"},       {"mlp.up_proj", "ffn_up"},
-        {"mlp.down_proj", "ffn_down"}};
+    static const char *const names[][2] = {{"input_layernorm", "attn_norm"},
+                                           {"self_attn.q_proj", "attn_q"},
+                                           {"self_attn.k_proj", "attn_k"},
+                                           {"self_attn.v_proj", "attn_v"},
+                                           {"self_attn.o_proj", "attn_output"},
+                                           {"self_attn.q_norm", "attn_q_norm"},
+                                           {"self_attn.k_norm", "attn_k_norm"},
+                                           {"self_attn.q_a_proj", "attn_q_a"},
+                                           {"self_attn.q_b_proj", "attn_q_b"},
+                                           {"self_attn.q_a_layernorm", "attn_q_a_norm"},
+                                           {"self_attn.kv_a_proj", "attn_kv_a_mqa"},
+                                           {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+                                           {"self_attn.kv_b_proj", "attn_kv_b"},
+                                           {"pre_feedforward_layernorm", "ffn_norm"},
+                                           {"post_feedforward_layernorm", "post_ffw_norm"},
+                                           {"mlp.gate_proj", "ffn_gate"},
+                                           {"mlp.up_proj", "ffn_up"},
+                                           {"mlp.down_proj", "ffn_down"},
+                                           {"mlp.gate.weight", "ffn_gate_inp"},
+                                           {"moe.gate.weight", "ffn_gate_inp"},
+                                           {"shared_experts.gate_proj", "ffn_gate_shexp"},
+                                           {"shared_experts.up_proj", "ffn_up_shexp"},
+                                           {"shared_experts.down_proj", "ffn_down_shexp"}};
     int layer = 0;
     to->size = 0;
     if (!strncmp(name, "model.embed", 11)) hd_text_put(to, "token_embd.weight");
     if (!strcmp(name, "model.norm.weight")) hd_text_put(to, "output_norm.weight");
     if (!strcmp(name, "lm_head.weight")) hd_text_put(to, "output.weight");
-    if (sscanf(name, "model.layers.%d.", &layer) == 1)
-        for (size_t i = 0; i < COUNT_OF(names); i++)
-            if (strstr(name, names[i][0])) hd_text_print(to, "blk.%d.%s.weight", layer, names[i][1]);
+    if (sscanf(name, "model.layers.%d.", &layer) != 1) return;
+    if (strstr(name, "post_attention_layernorm"))
+        hd_text_print(to, "blk.%d.%s.weight", layer, gemma > 1 ? "post_attention_norm" : "ffn_norm");
+    if (strstr(name, "e_score")) hd_text_print(to, "blk.%d.exp_probs_b.bias", layer);
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strstr(name, names[i][0])) hd_text_print(to, "blk.%d.%s.weight", layer, names[i][1]);
     assert_true(to->size > 0);
 }
 
-static void put_numbers(hd_text *to, const hd_tensor *t, const char *name, size_t head)
+static void put_numbers(hd_text *to, const hd_tensor *t, const char *name, size_t head, const variant *v)
 {
     const size_t rows = t->shape[0], columns = t->rank == 2 ? t->shape[1] : 1;
     const float *x = t->data;
-    bool turned = strstr(name, "q_proj") || strstr(name, "k_proj");
+    bool turned = v->turned && (strstr(name, "q_proj") || strstr(name, "k_proj")),
+         gain = v->gemma && strstr(name, "norm.weight");
     for (size_t row = 0; row < rows; row++) {
-        const size_t place = row % head,
+        const size_t place = turned ? row % head : 0,
                      from = turned ? row - place + place / 2 + (place % 2) * (head / 2) : row;
-        gguf_put(to, x + from * columns, columns * sizeof *x);
+        for (size_t c = 0; c < columns; c++)
+            gguf_put(to, &(float){x[from * columns + c] + (gain ? 1.0f : 0.0f)}, sizeof *x);
     }
-    gguf_pad(to, 32);
 }
 
-static void put_tensors(hd_text *to, const store *s, size_t head)
+static void begin_tensor(hd_text *to, const char *name, size_t first, size_t rows, size_t columns,
+                         hd_text *data)
+{
+    gguf_pad(data, 32);
+    gguf_text(to, name);
+    gguf_u32(to, first ? 3 : rows ? 2 : 1);
+    gguf_u64(to, columns);
+    if (rows) gguf_u64(to, rows);
+    if (first) gguf_u64(to, first);
+    gguf_u32(to, 0);
+    gguf_u64(to, data->size);
+}
+
+/* Experts in one tensor, from their first one on, which is tensor i. */
+static void put_experts_there(hd_text *to, const store *s, size_t i, size_t count, hd_text *data)
+{
+    static const char *const names[][2] = {{"w1", "gate"},        {"w3", "up"},      {"w2", "down"},
+                                           {"gate_proj", "gate"}, {"up_proj", "up"}, {"down_proj", "down"}};
+    const hd_tensor *t = s->named[i].tensor;
+    char name[64];
+    int layer = 0;
+    sscanf(s->named[i].name, "model.layers.%d.", &layer);
+    for (size_t k = 0; k < COUNT_OF(names); k++)
+        if (strstr(s->named[i].name, names[k][0]))
+            snprintf(name, sizeof name, "blk.%d.ffn_%s_exps.weight", layer, names[k][1]);
+    begin_tensor(to, name, count, t->shape[0], t->shape[1], data);
+    for (size_t e = 0; e < count; e++) /* three tensors of each */
+        gguf_put(data, s->named[i + 3 * e].tensor->data, t->shape[0] * t->shape[1] * sizeof(float));
+}
+
+/* kv_b_proj as keys [heads, rank, plain] and values [heads, value, rank]. */
+static void put_split(hd_text *to, const hd_tensor *t, const char *from, const struct shape *d, hd_text *data)
+{
+    const size_t rank = d->latent.rank, plain = d->latent.plain, value = d->latent.value;
+    const float *x = t->data;
+    char name[64];
+    int layer = 0;
+    sscanf(from, "model.layers.%d.", &layer);
+    snprintf(name, sizeof name, "blk.%d.attn_k_b.weight", layer);
+    begin_tensor(to, name, d->heads, rank, plain, data);
+    for (size_t h = 0; h < d->heads; h++)
+        for (size_t c = 0; c < rank; c++)
+            for (size_t row = 0; row < plain; row++)
+                gguf_put(data, &x[(h * (plain + value) + row) * rank + c], sizeof *x);
+    snprintf(name, sizeof name, "blk.%d.attn_v_b.weight", layer);
+    begin_tensor(to, name, d->heads, value, rank, data);
+    for (size_t h = 0; h < d->heads; h++)
+        gguf_put(data, &x[(h * (plain + value) + plain) * rank], value * rank * sizeof *x);
+}
+
+/* Returns how many there are. */
+static size_t put_tensors(hd_text *to, const store *s, const struct shape *d, const variant *v)
 {
     hd_text name = {0}, data = {0};
+    size_t count = 0;
     for (size_t i = 0; i < s->count; i++) {
         const hd_tensor *t = s->named[i].tensor;
-        put_name(&name, s->named[i].name);
-        gguf_tensor(to, name.data, t->rank == 2 ? t->shape[0] : 0, t->shape[t->rank - 1], 0, data.size);
-        put_numbers(&data, t, s->named[i].name, head);
+        const char *is = s->named[i].name;
+        if (strstr(is, ".experts.")) {
+            if (!strstr(is, ".experts.0.")) continue;
+            put_experts_there(to, s, i, d->experts, &data), count++;
+        } else if (v->split && strstr(is, "kv_b_proj")) {
+            put_split(to, t, is, d, &data), count += 2;
+        } else {
+            put_name(&name, is, v->gemma), count++;
+            begin_tensor(to, name.data, 0, t->rank == 2 ? t->shape[0] : 0, t->shape[t->rank - 1], &data);
+            put_numbers(&data, t, is, d->head, v);
+        }
     }
     gguf_pad(to, 32);
     gguf_put(to, data.data, data.size);
     hd_text_release(&name), hd_text_release(&data);
+    return count;
 }
 
 static void put_list(hd_text *to, const char *key, uint32_t type, size_t count)
@@ -131,29 +282,77 @@ static void put_scored(hd_text *to)
     gguf_key_u32(to, "tokenizer.ggml.eos_token_id", 2);
 }
 
-/* Of "llama" among the decoders; `arch` stands for what a test breaks. */
-static hd_text llama_file(const char *arch, bool scores)
+static void put_key(hd_text *to, const char *arch, const char *key, double value, bool is_real)
 {
-    const struct shape *d = &shapes[0];
-    hd_text to = {0};
+    char name[80];
+    snprintf(name, sizeof name, "%s.%s", arch, key);
+    if (is_real)
+        gguf_key_f32(to, name, (float)value);
+    else
+        gguf_key_u32(to, name, (uint32_t)value);
+}
+
+/* Metadata that all have; returns how many. */
+static size_t put_sizes(hd_text *to, const struct shape *d, const variant *v, const char *arch)
+{
+    const struct {
+        const char *key;
+        size_t value;
+    } sizes[] = {{"block_count", d->layers},
+                 {"context_length", 4096},
+                 {"embedding_length", WIDTH},
+                 {"feed_forward_length", d->experts && !d->dense ? d->inner : INNER},
+                 {"attention.head_count", d->heads},
+                 {"attention.head_count_kv", d->latent.rank ? 1 : d->kv_heads}};
+    size_t count = 2 + COUNT_OF(sizes);
+    gguf_key_text(to, "general.architecture", arch);
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        put_key(to, arch, sizes[i].key, (double)sizes[i].value, false);
+    put_key(to, arch, "attention.layer_norm_rms_epsilon", 1e-5, true);
+    for (size_t i = 0; i < COUNT_OF(v->keys) && v->keys[i].key; i++, count++) {
+        put_key(to, arch, v->keys[i].key, v->keys[i].value, v->keys[i].is_real);
+        if (strcmp(v->keys[i].key, "rope.scaling.factor")) continue;
+        char name[64];
+        snprintf(name, sizeof name, "%s.rope.scaling.type", arch);
+        gguf_key_text(to, name, d->latent.rank ? "yarn" : "linear"), count++;
+    }
+    if (!d->bias_of_choice) return count;
+    put_key(to, arch, "expert_gating_func", 2, false);
+    gguf_key(to, "deepseek2.expert_weights_norm", HD_GGUF_BOOL);
+    gguf_put(to, "\1", 1);
+    return count + 2;
+}
+
+static const struct shape *shape_of(const variant *v)
+{
+    size_t i = 0;
+    while (strcmp(shapes[i].name, v->shape)) i++;
+    return &shapes[i];
+}
+
+/* `arch` stands for what a test breaks. */
+static hd_text file_of(const variant *v, const char *arch, bool scores)
+{
+    const struct shape *d = shape_of(v);
+    hd_text to = {0}, keys = {0}, tensors = {0};
     store s = {0};
     put_weights(&s, d);
-    gguf_begin(&to, s.count, scores ? 15 : 17);
-    gguf_key_text(&to, "general.architecture", arch);
-    gguf_key_u32(&to, "llama.block_count", (uint32_t)d->layers);
-    gguf_key_u32(&to, "llama.context_length", 4096);
-    gguf_key_u32(&to, "llama.embedding_length", WIDTH);
-    gguf_key_u32(&to, "llama.feed_forward_length", INNER);
-    gguf_key_u32(&to, "llama.attention.head_count", (uint32_t)d->heads);
-    gguf_key_u32(&to, "llama.attention.head_count_kv", (uint32_t)d->kv_heads);
-    gguf_key_f32(&to, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
+    size_t pairs = put_sizes(&keys, d, v, arch) + (scores ? 7 : 9);
     if (scores)
-        put_scored(&to);
+        put_scored(&keys);
     else
-        put_tokenizer(&to);
-    put_tensors(&to, &s, d->head);
-    store_release(&s);
+        put_tokenizer(&keys);
+    const size_t count = put_tensors(&tensors, &s, d, v);
+    gguf_begin(&to, count, pairs);
+    gguf_put(&to, keys.data, keys.size);
+    put_tensors(&to, &s, d, v);
+    store_release(&s), hd_text_release(&keys), hd_text_release(&tensors);
     return to;
+}
+
+static hd_text llama_file(const char *arch, bool scores)
+{
+    return file_of(&variants[0], arch, scores);
 }
 
 /* -- tests -- */
@@ -181,6 +380,22 @@ static void a_file_gives_the_logits_of_its_folder(void **state)
     assert_non_null(strstr(config, "for m in messages"));
     free(config);
     hd_tokenizer_free(here), hd_tokenizer_free(there);
+}
+
+static void every_family_gives_its_logits(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < COUNT_OF(variants); i++) {
+        char from[64], to[64];
+        print_message("%s\n", variants[i].shape);
+        snprintf(from, sizeof from, "%s.gguf", variants[i].shape);
+        snprintf(to, sizeof to, "%s.heed", variants[i].shape);
+        hd_text file = file_of(&variants[i], variants[i].arch, false);
+        put_bytes(at("%s", from), file.data, file.size);
+        hd_text_release(&file);
+        pass_well(hd_import, from, to);
+        check_decoder(to, variants[i].shape);
+    }
 }
 
 /* What has no piece becomes bytes; texts begin with <s>. */
@@ -226,6 +441,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_gives_the_logits_of_its_folder),
+        cmocka_unit_test(every_family_gives_its_logits),
         cmocka_unit_test(scores_become_merges),
         cmocka_unit_test(broken_files_leave_nothing),
     };

@@ -183,12 +183,22 @@ static hd_status join_piece(const reading *r, int32_t id, joins *to)
     return s;
 }
 
+/* A run of spaces that is one piece by definition, as Gemma has them: it is never found as such a token,
+   since that is looked for where spaces are spaces. */
+static bool is_blanks(const reading *r, int32_t id)
+{
+    const char *piece = hd_vocab_piece(&r->vocab, id);
+    if (r->type[id] != DEFINED || !*piece) return false;
+    while (!strncmp(piece, BLANK, sizeof BLANK - 1)) piece += sizeof BLANK - 1;
+    return !*piece;
+}
+
 static hd_status scored_merges(const reading *r, json_t *to)
 {
     joins all = {0};
     hd_status s = HD_OK;
     for (size_t i = 0; !s && i < r->vocab.count; i++)
-        if (r->type[i] == NORMAL) s = join_piece(r, (int32_t)i, &all);
+        if (r->type[i] == NORMAL || is_blanks(r, (int32_t)i)) s = join_piece(r, (int32_t)i, &all);
     if (!s && all.count) qsort(all.at, all.count, sizeof *all.at, by_score);
     for (size_t i = 0; !s && i < all.count; i++)
         hd_json_append(to, json_pack("[s,s]", hd_vocab_piece(&r->vocab, all.at[i].left),
