@@ -10,12 +10,13 @@
 #include "decode/search.h"
 #include "model/prepare.h"
 #include "op/replay.h"
+#include "task/bench_context.h"
 #include "task/bench_decoder.h"
 #include "task/bench_pictures.h"
 #include "task/bench_sounds.h"
 #include "train/optimizer.h"
 
-enum { WARM = 4, MOST_ROUNDS = 200, LENGTH = 32 };
+enum { WARM = 4, MOST_ROUNDS = 200, LENGTH = 32, MOST_WRITTEN = 4096 };
 
 typedef enum work { TRAIN, TRAIN_GPT, TRAIN_PICTURES, TRAIN_SOUNDS, DECODE, DECODE_GPT, READ, FEATURES } work;
 
@@ -31,6 +32,8 @@ typedef struct spec {
     int relative;                        /* distances of relative attention; 0: none */
     hd_encdec_opt (*sounds)(void);       /* TRAIN_SOUNDS: the same of sounds, `length` frames each */
     bool llama;                          /* blocks of a Llama */
+    size_t seen;                         /* DECODE_GPT: tokens in the cache that no one read */
+    bool latent;                         /* latent attention of DeepSeek-V2-Lite's sizes */
     int experts;                         /* so many, of half the hidden columns, of which a token uses two */
 } spec;
 
@@ -38,6 +41,13 @@ typedef struct spec {
 #define GPT2(title, tokens, distances)                                                             \
     {                                                                                              \
         title, TRAIN_GPT, 12, 12, 768, 3072, 50304, 32, tokens, .gpu = true, .relative = distances \
+    }
+
+/* A token at a time behind a long text: what the cache costs. Sizes of DeepSeek-V2-Lite, four layers. */
+#define BEHIND(title, tokens, ...)                                                                       \
+    {                                                                                                    \
+        title, DECODE_GPT, 4, 16, 2048, 5632, 8192, 1, 8, 1, .gpu = true, .llama = true, .seen = tokens, \
+                                                             __VA_ARGS__                                 \
     }
 
 static const spec specs[] = {
@@ -72,6 +82,12 @@ static const spec specs[] = {
     {"moe greedy 1", DECODE_GPT, 12, 12, 768, 2048, 50257, 1, 128, 1, .llama = true, .experts = 8},
     {"moe greedy 64", DECODE_GPT, 12, 12, 768, 2048, 50257, 64, 128, 1, .gpu = true, .llama = true,
      .experts = 8},
+    BEHIND("ordinary behind 1k", 1024, .latent = false),
+    BEHIND("ordinary behind 4k", 4096, .latent = false),
+    BEHIND("ordinary behind 16k", 16384, .latent = false),
+    BEHIND("latent behind 1k", 1024, .latent = true),
+    BEHIND("latent behind 4k", 4096, .latent = true),
+    BEHIND("latent behind 16k", 16384, .latent = true),
     /* cells wait for the word before, attention for nothing: how the time of a sentence grows with its words
      */
     {"lstm 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, .reads = "lstm"},
@@ -89,6 +105,7 @@ typedef struct job {
     hd_bench_pictures pictures;
     hd_bench_sounds sounds;
     hd_bench_features features;
+    hd_bench_context context;
     hd_optimizer optimizer;
     int32_t *len, *one, *ids[3]; /* one: lengths of prompts */
     struct {
@@ -119,7 +136,8 @@ static hd_status make_model(job *j, hd_err *err)
         st = hd_bench_sounds_make(&j->sounds, j->backend, &o, s->items, s->length, err);
     } else if (s->work == TRAIN_GPT || s->work == DECODE_GPT) {
         const hd_gpt_opt o = hd_bench_decoder_opt(&(hd_bench_decoder){
-            s->layers, s->heads, s->width, s->inner, s->vocab, s->length, s->relative, s->llama, s->experts});
+            s->layers, s->heads, s->width, s->inner, s->vocab, s->seen ? s->seen + MOST_WRITTEN : s->length,
+            s->relative, s->llama, s->experts, s->latent});
         st = hd_gpt_new(&j->gpt, j->backend, &o, training, err);
     } else {
         float drop = training ? 0.1f : 0;
@@ -151,6 +169,7 @@ static hd_status make_model(job *j, hd_err *err)
                                &(hd_optimizer_opt){.kind = HD_OPT_ADAMW, .decay = 0.01f, .clip = 1}, err);
     if (!st && s->work == DECODE) st = hd_encdec_prepare(j->nmt, HD_DECODING, err);
     if (!st && s->work == DECODE_GPT) st = hd_gpt_prepare(j->gpt, HD_DECODING, err);
+    if (!st && s->seen) st = hd_bench_context_make(&j->context, &j->run, j->gpt, s->seen, err);
     return st;
 }
 
@@ -251,6 +270,7 @@ static hd_status once(job *j, hd_err *err)
 {
     hd_step found;
     if (j->s->work == READ) return read(j, err);
+    if (j->s->seen) return hd_bench_context_write(&j->context, &j->run, j->s->length, err);
     if (j->s->work == FEATURES) return hd_bench_features_run(&j->features, err);
     if (j->s->work >= DECODE) return decode(j, err);
     train(j);
@@ -270,6 +290,7 @@ static double flops_of(const job *j)
     if (s->sounds) return passes * hd_encdec_flops(j->sounds.model, n, t, HD_BENCH_LETTERS + 1);
     if (s->work == FEATURES) return hd_bench_features_flops(&j->features);
     if (s->work == READ) return hd_encoder_flops(&j->nmt->encoder, n, t);
+    if (s->seen) return hd_gpt_flops(j->gpt, 1, s->seen + s->length) - hd_gpt_flops(j->gpt, 1, s->seen);
     if (j->gpt) return passes * hd_gpt_flops(j->gpt, s->items, s->length);
     return passes * hd_encdec_flops(j->nmt, n, t, t);
 }
@@ -329,6 +350,7 @@ static hd_status run_row(hd_backend *b, const spec *s, const hd_bench_opt *opt, 
     if (!st) st = measure(&j, opt, err);
     hd_optimizer_release(&j.optimizer);
     hd_encdec_free(j.nmt);
+    hd_bench_context_release(&j.context);
     hd_gpt_free(j.gpt);
     hd_bench_pictures_release(&j.pictures);
     hd_bench_sounds_release(&j.sounds);
@@ -340,41 +362,7 @@ static hd_status run_row(hd_backend *b, const spec *s, const hd_bench_opt *opt, 
     return st;
 }
 
-/* -- the ceiling -- */
-
-static hd_status fill(hd_backend *b, hd_tensor *t, size_t n, hd_err *err)
-{
-    hd_rng rng = hd_rng_make(2, 0);
-    hd_real *x = hd_mem_array(n * n, sizeof *x);
-    void *small = hd_mem_array(n * n, hd_dtype_bytes(b->compute)), *data = b->alloc(b, n * n * sizeof *x);
-    hd_status st = x && small && data ? HD_OK : hd_backend_nomem(b, n * n * sizeof *x, err);
-    for (size_t i = 0; !st && i < n * n; i++) x[i] = (hd_real)(hd_rng_unit(&rng) - 0.5);
-    if (!st) hd_convert(small, b->compute, x, HD_REAL, n * n);
-    if (!st) b->upload(b, data, small, n * n * hd_dtype_bytes(b->compute));
-    *t = hd_shaped(data, b->compute, 2, (const size_t[]){n, n});
-    hd_mem_free(x);
-    hd_mem_free(small);
-    return st;
-}
-
-hd_status hd_bench_product(hd_backend *b, size_t n, int rounds, double *rate, hd_err *err)
-{
-    hd_tensor t[3] = {{0}};
-    hd_status st = HD_OK;
-    char first;
-    for (int i = 0; !st && i < 3; i++) st = fill(b, &t[i], n, err);
-    hd_gemm_args g = {.y = &t[2], .a = &t[0], .b = &t[1], .b_transposed = true};
-    double began = 0;
-    for (int i = -3; !st && i < rounds; i++) {
-        if (!i) b->download(b, &first, t[2].data, 1), began = hd_seconds();
-        st = b->kernel.gemm(b, &g);
-    }
-    if (!st) b->download(b, &first, t[2].data, 1);
-    *rate = 2.0 * (double)n * (double)n * (double)n * rounds / (hd_seconds() - began);
-    for (int i = 0; i < 3; i++)
-        if (t[i].data) b->release(b, t[i].data, n * n * sizeof(hd_real));
-    return st;
-}
+/* -- all -- */
 
 static bool is_wanted(const hd_backend *b, const spec *s, const char *only)
 {

@@ -10,6 +10,7 @@ typedef struct hd_bench_decoder {
     int relative; /* distances of relative attention; 0: none */
     bool llama;   /* blocks of a Llama, of `inner` hidden columns */
     int experts;  /* so many in each, of half the hidden columns, of which a token uses two; 0: none */
+    bool latent;  /* latent attention, heads of 128 + 64 columns over vectors of 512 */
 } hd_bench_decoder;
 
 hd_gpt_opt hd_bench_decoder_opt(const hd_bench_decoder *d);

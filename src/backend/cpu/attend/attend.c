@@ -2,7 +2,7 @@
  * matrix beyond a tile of queries. */
 #include "backend/cpu/attend/head.h"
 
-enum { WIDE = 8, FEW_QUERIES = 3, NEAR = 2 * HD_PAGE_ROWS };
+enum { FEW_QUERIES = 3, NEAR = 2 * HD_PAGE_ROWS };
 
 static void additive_scores(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r)
 {
@@ -37,13 +37,7 @@ void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, 
         KERNEL(product)(&p, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, panel);
         return;
     }
-    p.b_stride = h->k->stride;
-    for (size_t j = r.lo, end; j < r.hi; j = end) {
-        /* a whole block is quicker than a part of it; nobody reads the scores of what is no key yet */
-        end = hd_head_run(h, j, h->page ? SIZE_MAX : r.hi);
-        p.c = s + j, p.b = hd_head_k(h, h->k, j), p.n = end - j;
-        KERNEL(product)(&p, 0, n, 0, (p.n + strip - 1) / strip, panel);
-    }
+    KERNEL(scores_as_they_lie)(h, &p, s, r, panel);
 }
 
 void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees)
@@ -82,8 +76,7 @@ static void hand_out(const hd_tensor *to, const hd_attend_args *g, const hd_head
             j >= sees.lo && j < sees.hi ? s[j] : outside;
 }
 
-/* Softmax of query a over the keys it sees, zeros for the rest of the tile's reach; dropout last. */
-static void weights_row(const hd_attend_args *g, const hd_head *h, hd_real *s, size_t a, hd_reach reach)
+void KERNEL(head_weights)(const hd_attend_args *g, const hd_head *h, hd_real *s, size_t a, hd_reach reach)
 {
     hd_reach sees = hd_head_sees(h, a);
     size_t n = sees.hi - sees.lo;
@@ -115,31 +108,6 @@ static void weights_row(const hd_attend_args *g, const hd_head *h, hd_real *s, s
         hd_mask_fill(mask, key, hd_head_draws(h) + j, run, hd_mask_rule_of(&h->at->draw));
         HD_COLUMNS(run, { S(w, L(w) * L(mask)); });
     }
-}
-
-/* The weighted sum of one query from the unpacked values: each number is the chain of multiply-adds over
-   the keys that the product makes, so the bits are its bits. The first keys begin it, later ones go on from
-   y. `vectors` is a constant where it is called. */
-INLINE void weigh_columns(const hd_head *h, hd_real *y, const hd_real *s, hd_reach r, bool first, size_t from,
-                          int vectors)
-{
-    vec sum[WIDE];
-    for (int i = 0; i < vectors; i++) sum[i] = first ? hd_set(0) : hd_load(y + from + (size_t)i * VL);
-    for (size_t t = r.lo, end; t < r.hi;) {
-        const hd_real *v = hd_head_v(h, h->v, t) + from;
-        for (end = hd_head_run(h, t, r.hi); t < end; t++, v += h->v->stride) {
-            vec weight = hd_spread(s[t]);
-            for (int i = 0; i < vectors; i++) sum[i] = hd_fma(hd_load(v + i * VL), weight, sum[i]);
-        }
-    }
-    for (int i = 0; i < vectors; i++) hd_store(y + from + (size_t)i * VL, sum[i]);
-}
-
-static void weigh(const hd_head *h, hd_real *y, const hd_real *s, hd_reach r, bool first)
-{
-    size_t from = 0;
-    for (; from + WIDE * VL <= h->dv; from += WIDE * VL) weigh_columns(h, y, s, r, first, from, WIDE);
-    for (; from < h->dv; from += VL) weigh_columns(h, y, s, r, first, from, 1);
 }
 
 typedef struct job {
@@ -188,9 +156,9 @@ static void head_forward(const job *w, const hd_head *h, const room *s)
         hd_reach r = all ? (hd_reach){0, h->tk} : hd_head_reach(h, a, n);
         KERNEL(head_scores)(h, scores, w->stride, a, n, r, s->keys, s->panel);
         if (h->at->distance) KERNEL(head_distances)(h, scores, w->stride, a, n, r, s->far, s->band, s->panel);
-        for (size_t i = 0; i < n; i++) weights_row(g, h, scores + i * w->stride, a + i, r);
+        for (size_t i = 0; i < n; i++) KERNEL(head_weights)(g, h, scores + i * w->stride, a + i, r);
         for (size_t i = 0; !s->values && i < n; i++)
-            weigh(h, hd_head_y(h, g->y, a + i), scores + i * w->stride, r, true);
+            KERNEL(head_weigh)(h, hd_head_y(h, g->y, a + i), scores + i * w->stride, r, true);
         hd_product p = {.c = hd_head_y(h, g->y, a),
                         .c_stride = g->y->stride,
                         .a = scores + r.lo,
@@ -206,23 +174,22 @@ static void head_forward(const job *w, const hd_head *h, const room *s)
     }
 }
 
-/* One query of neighboring heads over keys that are read as they lie: the heads of a key lie side by side, so
-   some keys go through all heads before the next ones come. Every number is what a head alone gives. */
+/* One query of neighboring heads over keys that are read as they lie: the heads of a key lie side by side or
+   share it, so some keys go through all heads before the next ones come. Every number is what a head alone
+   gives. */
 static void heads_forward(const job *w, const hd_head *h, size_t heads, const room *s)
 {
     const hd_attend_args *g = w->g;
     const hd_reach sees = hd_head_reach(h, 0, 1);
     for (size_t j = sees.lo, end; j < sees.hi; j = end) {
         end = (j / NEAR + 1) * NEAR < sees.hi ? (j / NEAR + 1) * NEAR : sees.hi;
-        for (size_t i = 0; i < heads; i++) KERNEL(head_scores)
-        (h + i, s->scores + i * w->stride, w->stride, 0, 1, (hd_reach){j, end}, NULL, s->panel);
+        KERNEL(heads_scores)(h, heads, s->scores, w->stride, (hd_reach){j, end}, s->panel);
     }
-    for (size_t i = 0; i < heads; i++) weights_row(g, h + i, s->scores + i * w->stride, 0, sees);
+    for (size_t i = 0; i < heads; i++) KERNEL(head_weights)(g, h + i, s->scores + i * w->stride, 0, sees);
     for (size_t j = sees.lo, end; j < sees.hi || j == sees.lo; j = end) {
         end = (j / NEAR + 1) * NEAR < sees.hi ? (j / NEAR + 1) * NEAR : sees.hi;
-        for (size_t i = 0; i < heads; i++)
-            weigh(h + i, hd_head_y(h + i, g->y, 0), s->scores + i * w->stride, (hd_reach){j, end},
-                  j == sees.lo);
+        KERNEL(heads_weigh)
+        (h, heads, g->y, s->scores, w->stride, (hd_reach){j, end}, j == sees.lo, (hd_reach){0, h->dv});
         if (end == sees.hi) break;
     }
     for (size_t i = 0; h->at->gate && i < heads; i++)
@@ -234,13 +201,29 @@ static size_t alike(const job *w, hd_head *h, size_t unit, size_t end)
 {
     const hd_attention *at = w->g->at;
     size_t groups = (size_t)at->kv_heads, n = 0;
-    if (at->heads != at->kv_heads || at->score != HD_DOT || at->distance || w->g->raw || w->g->scaled)
-        return 0;
+    if (at->heads != at->kv_heads || !KERNEL(single_reads_lines)(w->g)) return 0;
     for (; unit + n < end && (unit + n) / groups == unit / groups && n < QUERIES; n++) {
         h[n] = hd_head_at(at, w->g->q, w->g->k, w->g->v, unit / groups, (unit + n) % groups);
         if (h[n].tq != 1 || !lies(&h[n])) return 0;
     }
     return n;
+}
+
+/* Heads of one query that share keys and values; 0 where this unit has none such. */
+static size_t shared(const job *w, hd_head *h, size_t unit, const room *s)
+{
+    const hd_attention *at = w->g->at;
+    const size_t groups = (size_t)at->kv_heads, each = (size_t)at->heads / groups,
+                 first = unit % groups * each;
+    h[0] = hd_head_at(at, w->g->q, w->g->k, w->g->v, unit / groups, first);
+    if (h[0].tq != 1 || !lies(&h[0]) || !KERNEL(single_reads_lines)(w->g)) return 0;
+    for (size_t e = 0, n; e < each; e += n) {
+        n = each - e < QUERIES ? each - e : QUERIES;
+        for (size_t i = 0; i < n; i++)
+            h[i] = hd_head_at(at, w->g->q, w->g->k, w->g->v, unit / groups, first + e + i);
+        heads_forward(w, h, n, s);
+    }
+    return 1;
 }
 
 static void attend_part(void *arg, size_t begin, size_t end, int worker)
@@ -254,8 +237,8 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
     hd_head near[QUERIES];
     for (size_t unit = begin, heads; unit < end; unit += heads ? heads : 1) {
         size_t item = unit / groups, group = unit % groups;
-        heads = alike(w, near, unit, end);
-        if (heads) heads_forward(w, near, heads, &all);
+        heads = each > 1 ? shared(w, near, unit, &all) : alike(w, near, unit, end);
+        if (heads && each == 1) heads_forward(w, near, heads, &all);
         for (size_t e = 0; !heads && e < each; e++) {
             hd_head h = hd_head_at(at, w->g->q, w->g->k, w->g->v, item, group * each + e);
             if (!e && h.tk) {
@@ -282,8 +265,10 @@ hd_status KERNEL(attend)(hd_backend *b, const hd_attend_args *g)
     size_t longest = at->kseg->longest, d = hd_cols_of(g->q) / (size_t)at->heads,
            dv = hd_cols_of(g->v) / (size_t)at->kv_heads;
     job w = {.g = g, .cpu = (hd_cpu *)b, .stride = (longest + 15) / 16 * 16 + 16};
-    w.keys = KERNEL(packed_size)(longest, d);
-    w.values = KERNEL(packed_size)(dv, longest);
+    const bool all_few = at->qseg->longest < FEW_QUERIES, all_lie = all_few && dv % VL == 0;
+    if (all_lie && KERNEL(single_is_wide)(w.cpu, g)) return KERNEL(single)(w.cpu, g, w.stride);
+    w.keys = all_few ? 0 : KERNEL(packed_size)(longest, d);
+    w.values = all_lie ? 0 : KERNEL(packed_size)(dv, longest);
     w.band = QUERIES * hd_band_stride(at);
     w.far = at->distance ? KERNEL(packed_size)(hd_band_stride(at), d) : 0;
     size_t numbers = QUERIES * w.stride + w.keys + w.values + w.far + w.band + KERNEL(panel_size)();

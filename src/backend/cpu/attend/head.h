@@ -51,8 +51,12 @@ INLINE size_t hd_head_row(const hd_head *h, size_t j)
 /* The end of the keys that lie one after the other from key j on, at most `end`. */
 INLINE size_t hd_head_run(const hd_head *h, size_t j, size_t end)
 {
-    size_t next = (j / HD_PAGE_ROWS + 1) * HD_PAGE_ROWS;
-    return h->page && next < end ? next : end;
+    if (!h->page) return end;
+    size_t block = j / HD_PAGE_ROWS;
+    while ((block + 1) * HD_PAGE_ROWS < (h->tk < end ? h->tk : end) &&
+           h->page[block + 1] == h->page[block] + 1)
+        block++;
+    return (block + 1) * HD_PAGE_ROWS < end ? (block + 1) * HD_PAGE_ROWS : end;
 }
 INLINE hd_real *hd_head_k(const hd_head *h, const hd_tensor *t, size_t j)
 {
@@ -157,7 +161,29 @@ void KERNEL(band_back)(const hd_head *h, hd_real *band, const hd_real *ds, size_
 void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r,
                          const hd_real *packed_keys, hd_real *panel);
 
+/* The same of the rows of p->a: c and b are filled in, block after block of keys. */
+void KERNEL(scores_as_they_lie)(const hd_head *h, hd_product *p, hd_real *s, hd_reach r, hd_real *panel);
+
 /* s = scale * s + biases, in place, for query a; keys outside its sight stay as they are. */
 void KERNEL(head_bias)(const hd_head *h, hd_real *s, size_t a, hd_reach sees);
+
+/* Softmax of query a over the keys it sees, zeros for the rest of the tile's reach; dropout last. */
+void KERNEL(head_weights)(const hd_attend_args *g, const hd_head *h, hd_real *s, size_t a, hd_reach reach);
+
+/* y = the sum of values under the weights s, from the unpacked values; the first keys begin it, later ones go
+   on from y. */
+void KERNEL(head_weigh)(const hd_head *h, hd_real *y, const hd_real *s, hd_reach r, bool first);
+
+/* -- single.c: one query of neighboring heads of an item, s[heads][stride] -- */
+
+/* Whether nothing is asked but products with keys as they lie. */
+bool KERNEL(single_reads_lines)(const hd_attend_args *g);
+void KERNEL(heads_scores)(const hd_head *h, size_t heads, hd_real *s, size_t stride, hd_reach r,
+                          hd_real *panel);
+void KERNEL(heads_weigh)(const hd_head *h, size_t heads, const hd_tensor *to, const hd_real *s, size_t stride,
+                         hd_reach r, bool first, hd_reach columns);
+/* Whether workers should share out keys and columns rather than groups of heads; then that does all. */
+bool KERNEL(single_is_wide)(const hd_cpu *cpu, const hd_attend_args *g);
+hd_status KERNEL(single)(hd_cpu *cpu, const hd_attend_args *g, size_t stride);
 
 #endif
