@@ -67,7 +67,7 @@ static const hd_setting llama[] = {
     {"beta2", "0.95"}, {0}};
 static const hd_setting llama_nano[] = {
     {"batch-size", "12"}, {"context", "64"}, {"steps", "2000"}, {0}};
-static const hd_setting moe[] = {{"model", "moe"}, {"balance-rate", "0.01"}, {0}};
+static const hd_setting moe[] = {{"model", "moe"}, {"balance-rate", "0.003"}, {0}};
 static const hd_setting deepseek[] = {
     {"model", "deepseek"}, {"shared-experts", "1"}, {"dense-layers", "1"}, {"router", "sigmoid"}, {0}};
 static const hd_setting moe_124m[] = {{"model", "moe"}, {"balance-rate", "0.001"}, {0}};
