@@ -29,6 +29,7 @@ typedef struct variant {
     float dropout;
     size_t width, heads, inner, vocab; /* 0: those of toy.h */
     int relative, block;
+    int lora;    /* the rank; 0: all weights are learned */
     int experts; /* all of which are used: where rounding changes the choice, nothing can be compared */
 } variant;
 
@@ -56,6 +57,10 @@ static const variant variants[] = {
     {"gpt, experts", .gpt = true, .norm = PRE, .act = HD_silu, .experts = 4},
     {"gpt, experts, 1000 words", .gpt = true, .norm = PRE, .act = HD_silu, .width = 256, .heads = 4,
      .inner = 512, .vocab = 1000, .experts = 6},
+    {"gpt, LoRA", .gpt = true, .norm = PRE, .act = HD_gelu, .dropout = 0.2f, .lora = 3},
+    {"gpt, experts, LoRA", .gpt = true, .norm = PRE, .act = HD_silu, .experts = 4, .lora = 8},
+    {"gpt, heads of 64, 1000 words, LoRA", .gpt = true, .norm = PRE, .act = HD_gelu_tanh, .dropout = 0.1f,
+     .width = 256, .heads = 4, .inner = 512, .vocab = 1000, .lora = 16},
     {"gpt, heads of 64, 1000 words", .gpt = true, .norm = PRE, .act = HD_gelu_tanh, .dropout = 0.1f,
      .width = 256, .heads = 4, .inner = 512, .vocab = 1000},
 };
@@ -79,6 +84,7 @@ static hd_gpt_opt gpt_of(const variant *v)
     if (v->vocab) o.vocab = v->vocab;
     o.stack.pre_norm = v->norm != POST, o.stack.act = v->act;
     o.stack.dropout = o.stack.attention_dropout = v->dropout;
+    o.lora = (hd_lora_opt){.rank = v->lora, .alpha = 2 * v->lora, .dropout = v->dropout, .targets = "all"};
     if (!v->experts) return o;
     o.names = &hd_gpt_names_llama, o.no_positions = true;
     o.stack.rms = o.stack.gated = o.stack.unbiased = true, o.stack.inner = v->inner ? v->inner : 48;
@@ -109,6 +115,10 @@ static outcome outcome_of(toy *m, hd_backend *b, const variant *v)
         m->g = toy_gpt(b, &g, true), m->params = &m->g->params;
     else
         m->t = toy_transformer(b, &t, true), m->params = &m->t->params;
+    if (v->lora) { /* the weights that stay are drawn, too */
+        m->params->files = HD_FILES_ALL;
+        assert_int_equal(hd_params_draw(m->params, 1, NULL), HD_OK);
+    }
     toy_stir(m->params);
     outcome o = {.loss = toy_back(m, &batch, 0.1f, 5), .trainable = m->params->trainable};
     o.grad = toy_copy(m, m->params->grad);

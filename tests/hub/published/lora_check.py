@@ -42,6 +42,8 @@ def check(heed, name, make, folder, text):
 
     torch.manual_seed(2)
     targets = ["c_attn", "c_proj"] if name == "gpt2" else ["q_proj", "v_proj", "o_proj"]
+    if name.startswith("deepseek"):
+        targets = ["q_proj" if "lite" in name or "halves" in name else "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"]
     config = peft.LoraConfig(r=5, lora_alpha=7, target_modules=targets, init_lora_weights=False, task_type="CAUSAL_LM",
                              fan_in_fan_out=name == "gpt2", use_rslora=name == "llama")
     drawn = peft.get_peft_model(make(), config).eval()
@@ -54,7 +56,7 @@ def check(heed, name, make, folder, text):
     back = (want - logits_of(again, ids)).abs().max().item()
 
     run(heed, "train", "-q", "--task", "lm", "--from", here, "--lora", "4", "--train", text, "--steps", "8", "--lr", "0.01",
-        "--lora-targets", "q_proj,k_proj,v_proj,o_proj" if name == "qwen3_moe" else "all",  # peft takes others for the experts'
+        "--lora-targets", ",".join(targets) if "qwen3_moe" in name or "deepseek" in name else "all",  # peft takes others for the experts'
         "--context", "32", "--batch-size", "2", "--warmup", "1", "--out", there + ".trained")
     run(heed, "export", there + ".trained", there + ".trained.peft", "--base", there)
     learned = logits_of(peft.PeftModel.from_pretrained(make(), there + ".trained.peft").eval(), ids)
