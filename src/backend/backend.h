@@ -49,13 +49,14 @@ typedef struct hd_work {
 
 struct hd_backend {
     const char *name;
-    char detail[64];   /* "cpu, 2 threads, neon" */
-    bool dry;          /* kernels do nothing and memory is not real: sizes only */
-    size_t used, peak; /* bytes allocated now and at most; not counted by the cpu */
-    hd_dtype compute;  /* of activations: HD_REAL or HD_BF16 */
-    hd_dtype weights;  /* HD_BF16: `prepare` rounds weights for products, though activations are HD_REAL */
-    size_t logits;     /* bytes of logits that are worth holding at a time */
-    char error[192];   /* message of a failed kernel, transfer or allocation; "" once reported */
+    char detail[64];    /* "cpu, 2 threads, neon" */
+    bool dry;           /* kernels do nothing and memory is not real: sizes only */
+    size_t used, peak;  /* bytes allocated now and at most; not counted by the cpu */
+    hd_dtype compute;   /* of activations: HD_REAL or HD_BF16 */
+    hd_dtype weights;   /* HD_BF16: `prepare` rounds weights for products, though activations are HD_REAL */
+    bool small_weights; /* while training, matrices of blocks are kept in bf16 alone, if `compute` is that */
+    size_t logits;      /* bytes of logits that are worth holding at a time */
+    char error[192];    /* message of a failed kernel, transfer or allocation; "" once reported */
     hd_kernels kernel;
     hd_team *team; /* threads that may read and write its memory, if that is host memory; otherwise NULL */
 

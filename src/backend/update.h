@@ -28,7 +28,9 @@ typedef enum hd_rule { HD_SGD, HD_ADAM } hd_rule;
 typedef struct hd_update_args {
     hd_real *value, *grad, *first,
         *second;      /* first: momentum or m; second: v of Adam; NULL if the rule needs none */
-    uint16_t *shadow; /* bf16 copy of value, updated with it; NULL: none */
+    uint16_t *shadow; /* bf16 copy of value, updated with it; NULL: none. value NULL: the only one, which is
+                         rounded by chance (backend/rounding.h) */
+    size_t place;     /* of the first number, for that */
     size_t count;
     const hd_step *step;
     hd_rule rule;
@@ -57,7 +59,8 @@ typedef struct hd_unit_args {
    skipped. x is dense, value flat. */
 typedef struct hd_descend_args {
     hd_real *value;
-    uint16_t *shadow; /* bf16 copy of value, updated with it; NULL: none */
+    uint16_t *shadow; /* as of update */
+    size_t place;
     const hd_tensor *x;
     const hd_step *step;
     float factor, decay, scale;

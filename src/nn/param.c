@@ -20,6 +20,12 @@ void hd_params_init(hd_params *p, hd_backend *backend)
     for (int i = 0; i < HD_PARAM_GROUPS; i++) p->factor[i] = 1;
 }
 
+/* Of what is not in bf16 alone. */
+static size_t value_bytes(const hd_params *p)
+{
+    return (p->total - p->small - p->fixed) * sizeof(hd_real);
+}
+
 void hd_params_release(hd_params *p)
 {
     if (!p->backend) return;
@@ -31,7 +37,7 @@ void hd_params_release(hd_params *p)
         hd_mem_free(p->list[i]);
     }
     hd_mem_free(p->list), hd_mem_free(p->balanced), hd_mem_free(p->slot);
-    if (p->value) p->backend->release(p->backend, p->value, p->total * sizeof(hd_real));
+    if (p->value) p->backend->release(p->backend, p->value + p->small, value_bytes(p));
     if (p->grad) p->backend->release(p->backend, p->grad, p->trainable * sizeof(hd_real));
     if (p->shadow) p->backend->release(p->backend, p->shadow, p->total * sizeof *p->shadow);
     *p = (hd_params){0};
@@ -213,35 +219,79 @@ static size_t place(hd_param *one, size_t at)
     return (at + hd_count_of(&one->t) + SPACING - 1) / SPACING * SPACING;
 }
 
+/* Whether it is kept in bf16 alone: matrices that only products read, which take no other form. Those of a
+   base that stays lose nothing by it. */
+static bool is_small(const hd_params *p, const hd_param *one, bool training)
+{
+    const hd_param *owner = one->whole ? one->whole : one;
+    return training && p->backend->compute == HD_BF16 && owner->matrix[0] &&
+           (p->backend->small_weights || (p->files == HD_FILES_ADAPTER && !owner->trainable));
+}
+
+typedef struct laying { /* which are laid out */
+    bool training, small, moving;
+    int group;
+    bool decay;
+} laying;
+
 /* Lays out the trainable owners of a group; returns the next free offset. */
-static size_t lay_out(hd_params *p, size_t at, int group, bool decay)
+static size_t lay_out(hd_params *p, size_t at, const laying *l)
 {
     for (size_t i = 0; i < p->count; i++) {
         hd_param *one = p->list[i];
-        if (owns(one) && one->trainable && one->group == group && one->decay == decay) at = place(one, at);
+        if (owns(one) && one->trainable && one->group == l->group && one->decay == l->decay &&
+            is_small(p, one, l->training) == l->small)
+            at = place(one, at);
     }
     return at;
 }
 
-static size_t lay_out_fixed(hd_params *p, size_t at, bool moving)
+static size_t lay_out_fixed(hd_params *p, size_t at, const laying *l)
 {
     for (size_t i = 0; i < p->count; i++) {
         hd_param *one = p->list[i];
-        if (owns(one) && !one->trainable && one->moving == moving) at = place(one, at);
+        if (owns(one) && !one->trainable && one->moving == l->moving &&
+            is_small(p, one, l->training) == l->small)
+            at = place(one, at);
     }
     return at;
+}
+
+/* All of them: small ones first, then the other trainable ones, and small ones that stay last. */
+static void lay_out_all(hd_params *p, bool training)
+{
+    size_t at = 0;
+    p->ranges = 0;
+    for (int small = 1; small >= 0; small--) {
+        for (int group = 0; group < HD_PARAM_GROUPS; group++)
+            for (int decay = 1; decay >= 0; decay--) {
+                size_t begin = at;
+                at = lay_out(p, at, &(laying){training, small, false, group, decay});
+                if (at > begin) p->range[p->ranges++] = (hd_group){begin, at, decay, small, p->factor[group]};
+            }
+        if (small) p->small = at;
+    }
+    p->trainable = at;
+    p->moving = lay_out_fixed(p, at, &(laying){.training = training, .moving = true}) - at;
+    at = lay_out_fixed(p, at + p->moving, &(laying){.training = training});
+    p->total = lay_out_fixed(p, at, &(laying){.training = training, .small = true});
+    p->fixed = p->total - at;
 }
 
 static void point(hd_params *p, hd_param *one, bool training)
 {
     const hd_param *owner = one->whole ? one->whole : one;
     size_t at = owner->at + one->row * (one->t.rank == 2 ? hd_cols_of(&one->t) : 1);
-    one->t.data = p->value + at;
-    if (p->shadow) one->t.prepared = p->shadow + at;
+    bool small = is_small(p, one, training);
+    if (small)
+        one->t.data = p->shadow + at, one->t.dtype = HD_BF16;
+    else
+        one->t.data = p->value + at, one->t.prepared = p->shadow ? p->shadow + at : NULL;
     one->t.wants_grad = training && owner->trainable;
     one->t.grad = NULL;
     if (!one->t.wants_grad) return;
     one->grad = one->t;
+    one->grad.dtype = HD_REAL;
     one->grad.data = p->grad + at;
     one->grad.is_param = one->grad.wants_grad = false;
     one->grad.prepared = NULL;
@@ -251,24 +301,16 @@ static void point(hd_params *p, hd_param *one, bool training)
 hd_status hd_params_ready(hd_params *p, bool training, hd_err *err)
 {
     if (p->err.status) return hd_err_set(err, p->err.status, "%s", p->err.text);
-    size_t at = 0;
-    p->ranges = 0;
-    for (int group = 0; group < HD_PARAM_GROUPS; group++)
-        for (int decay = 1; decay >= 0; decay--) {
-            size_t begin = at;
-            at = lay_out(p, at, group, decay);
-            if (at > begin) p->range[p->ranges++] = (hd_group){begin, at, decay, p->factor[group]};
-        }
-    p->trainable = at;
-    p->moving = lay_out_fixed(p, at, true) - at;
-    p->total = lay_out_fixed(p, at + p->moving, false);
-    p->value = p->backend->alloc(p->backend, p->total * sizeof(hd_real));
+    lay_out_all(p, training);
+    p->value = p->backend->alloc(p->backend, value_bytes(p));
+    if (p->value) p->value -= p->small; /* so that a place is the same in all buffers */
     p->grad = training ? p->backend->alloc(p->backend, p->trainable * sizeof(hd_real)) : NULL;
     bool small = p->backend->compute == HD_BF16;
     if (small) p->shadow = p->backend->alloc(p->backend, p->total * sizeof *p->shadow);
     if (!p->value || (training && !p->grad) || (small && !p->shadow))
         return hd_backend_nomem(p->backend, p->total * sizeof(hd_real), err);
-    p->backend->clear(p->backend, p->value, p->total * sizeof(hd_real));
+    p->backend->clear(p->backend, p->value + p->small, value_bytes(p));
+    if (small) p->backend->clear(p->backend, p->shadow, p->total * sizeof *p->shadow);
     if (training) p->backend->clear(p->backend, p->grad, p->trainable * sizeof(hd_real));
     for (size_t i = 0; i < p->count; i++)
         if (!p->list[i]->alias) point(p, p->list[i], training);
@@ -282,8 +324,11 @@ hd_status hd_params_ready(hd_params *p, bool training, hd_err *err)
 
 static hd_status renew(hd_params *p, size_t from, size_t count)
 {
-    if (!p->shadow) return HD_OK;
-    hd_cast_args a = {p->shadow + from, p->value + from, count};
+    size_t end = from + count, last = p->total - p->fixed;
+    if (from < p->small) from = p->small;
+    if (end > last) end = last;
+    if (!p->shadow || from >= end) return HD_OK;
+    hd_cast_args a = {p->shadow + from, p->value + from, end - from};
     return p->backend->kernel.cast(p->backend, &a);
 }
 
@@ -293,53 +338,39 @@ hd_status hd_params_renew(hd_params *p, hd_err *err)
     return s ? hd_err_set(err, s, "the weights: %s", p->backend->error) : HD_OK;
 }
 
-static uint64_t name_hash(const char *name)
-{
-    uint64_t h = 1469598103934665603u;
-    for (; *name; name++) h = (h ^ (uint8_t)*name) * 1099511628211u;
-    return h;
-}
-
-static void draw(hd_real *x, const hd_param *one, hd_rng *rng)
-{
-    size_t n = hd_count_of(&one->t), rows = hd_rows_of(&one->t), cols = hd_cols_of(&one->t);
-    double scale = one->init.scale > 0 ? (double)one->init.scale : 1,
-           fan = (double)(one->init.fan ? one->init.fan : cols), reach = 0;
-    if (one->init.kind == HD_INIT_XAVIER) reach = scale * sqrt(6.0 / (double)(rows + cols));
-    if (one->init.kind == HD_INIT_TORCH) reach = scale / sqrt(fan);
-    for (size_t i = 0; i < n; i++) {
-        double v = one->init.kind == HD_INIT_ONE ? 1 : 0;
-        if (one->init.kind == HD_INIT_NORMAL) v = scale * hd_rng_normal(rng);
-        if (reach > 0) v = reach * (2 * hd_rng_unit(rng) - 1);
-        x[i] = (hd_real)v;
-    }
-}
-
 bool hd_params_has(const hd_params *p, const hd_param *one)
 {
     return one->name && !one->alias &&
            (p->files == HD_FILES_ALL || one->adapter == (p->files == HD_FILES_ADAPTER));
 }
 
-hd_status hd_params_draw(hd_params *p, uint64_t seed, hd_err *err)
+/* Through a copy in bf16. */
+static hd_status set_small(const hd_params *p, const hd_param *one, const hd_real *host)
 {
-    for (size_t i = 0; i < p->count; i++) {
-        hd_param *one = p->list[i];
-        if (!hd_params_has(p, one) || one->init.kind == HD_INIT_TABLE) continue;
-        size_t bytes = hd_count_of(&one->t) * sizeof(hd_real);
-        hd_real *x = hd_mem_new(bytes);
-        if (!x) return hd_err_nomem(err, bytes);
-        hd_rng rng = hd_rng_make(seed, name_hash(one->name));
-        draw(x, one, &rng);
-        p->backend->upload(p->backend, one->t.data, x, bytes);
-        hd_mem_free(x);
-    }
-    return hd_params_renew(p, err);
+    size_t count = hd_count_of(&one->t);
+    uint16_t *x = hd_mem_array(count, sizeof *x);
+    if (!x) return HD_ENOMEM;
+    hd_convert(x, HD_BF16, host, HD_REAL, count);
+    p->backend->upload(p->backend, one->t.data, x, count * sizeof *x);
+    hd_mem_free(x);
+    return HD_OK;
+}
+
+static hd_status get_small(const hd_params *p, const hd_tensor *from, hd_real *host)
+{
+    size_t count = hd_count_of(from);
+    uint16_t *x = hd_mem_array(count, sizeof *x);
+    if (!x) return HD_ENOMEM;
+    p->backend->download(p->backend, x, from->data, count * sizeof *x);
+    hd_convert(host, HD_REAL, x, HD_BF16, count);
+    hd_mem_free(x);
+    return HD_OK;
 }
 
 hd_status hd_params_set(hd_params *p, hd_param *one, const hd_real *host)
 {
     size_t count = hd_count_of(&one->t);
+    if (one->t.dtype == HD_BF16) return set_small(p, one, host);
     if (host != one->t.data) p->backend->upload(p->backend, one->t.data, host, count * sizeof *host);
     return renew(p, (size_t)((hd_real *)one->t.data - p->value), count);
 }
@@ -347,6 +378,7 @@ hd_status hd_params_set(hd_params *p, hd_param *one, const hd_real *host)
 hd_status hd_params_get(const hd_params *p, const hd_param *one, const hd_tensor *from, hd_real *host)
 {
     if (!from->data) return HD_EARG;
+    if (from->dtype == HD_BF16) return get_small(p, from, host);
     p->backend->download(p->backend, host, from->data, hd_count_of(&one->t) * sizeof *host);
     return HD_OK;
 }

@@ -54,6 +54,7 @@ enum { HD_PARAM_GROUPS = 8 };
 typedef struct hd_group { /* a range of the flat buffers that is updated alike */
     size_t begin, end;
     bool decay;
+    bool small;   /* kept in bf16 alone */
     float factor; /* of the learning rate */
 } hd_group;
 
@@ -76,12 +77,13 @@ typedef struct hd_params {
     uint32_t *slot; /* hash table of names: index + 1, 0 where empty; NULL: names are looked through */
     size_t slots;
     bool renamed;            /* ... since they are not what they were */
-    hd_real *value, *grad;   /* flat, backend memory */
+    hd_real *value, *grad;   /* flat, backend memory; value has none for small and fixed ones */
     uint16_t *shadow;        /* value in bf16 if the backend computes in it, read by products; or NULL */
     size_t total, trainable; /* numbers in value; in grad */
+    size_t small, fixed;     /* numbers that are in `shadow` alone: the first, trainable ones, and the last */
     size_t moving;           /* numbers behind the trainable ones that training steps change */
     float factor[HD_PARAM_GROUPS];
-    hd_group range[2 * HD_PARAM_GROUPS];
+    hd_group range[3 * HD_PARAM_GROUPS];
     size_t ranges;
     hd_balanced *balanced;
     size_t balances, balance_room;

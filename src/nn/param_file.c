@@ -1,11 +1,53 @@
-/* Parameters in safetensors files. In memory a weight is always [out, in]; one stored as [in, out] is
-   transposed on the way. */
+/* The values of parameters: drawn, and in safetensors files. In memory a weight is always [out, in]; one
+   stored as [in, out] is transposed on the way. */
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "nn/param.h"
+
+/* -- drawing -- */
+
+static uint64_t name_hash(const char *name)
+{
+    uint64_t h = 1469598103934665603u;
+    for (; *name; name++) h = (h ^ (uint8_t)*name) * 1099511628211u;
+    return h;
+}
+
+static void draw(hd_real *x, const hd_param *one, hd_rng *rng)
+{
+    size_t n = hd_count_of(&one->t), rows = hd_rows_of(&one->t), cols = hd_cols_of(&one->t);
+    double scale = one->init.scale > 0 ? (double)one->init.scale : 1,
+           fan = (double)(one->init.fan ? one->init.fan : cols), reach = 0;
+    if (one->init.kind == HD_INIT_XAVIER) reach = scale * sqrt(6.0 / (double)(rows + cols));
+    if (one->init.kind == HD_INIT_TORCH) reach = scale / sqrt(fan);
+    for (size_t i = 0; i < n; i++) {
+        double v = one->init.kind == HD_INIT_ONE ? 1 : 0;
+        if (one->init.kind == HD_INIT_NORMAL) v = scale * hd_rng_normal(rng);
+        if (reach > 0) v = reach * (2 * hd_rng_unit(rng) - 1);
+        x[i] = (hd_real)v;
+    }
+}
+
+hd_status hd_params_draw(hd_params *p, uint64_t seed, hd_err *err)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        hd_param *one = p->list[i];
+        if (!hd_params_has(p, one) || one->init.kind == HD_INIT_TABLE) continue;
+        size_t bytes = hd_count_of(&one->t) * sizeof(hd_real);
+        hd_real *x = hd_mem_new(bytes);
+        if (!x) return hd_err_nomem(err, bytes);
+        hd_rng rng = hd_rng_make(seed, name_hash(one->name));
+        draw(x, one, &rng);
+        hd_status s = hd_params_set(p, one, x);
+        hd_mem_free(x);
+        if (s) return hd_err_set(err, s, "the weights: %s", p->backend->error);
+    }
+    return hd_params_renew(p, err);
+}
 
 /* -- copies of numbers, converted and transposed -- */
 
@@ -155,8 +197,8 @@ static hd_status load_one(hd_params *p, hd_param *one, const hd_safetensors *s, 
 
 static hd_status clear_one(hd_params *p, hd_param *one)
 {
-    p->backend->clear(p->backend, one->t.data, hd_count_of(&one->t) * sizeof(hd_real));
-    return hd_params_set(p, one, one->t.data);
+    p->backend->clear(p->backend, one->t.data, hd_bytes_of(&one->t));
+    return one->t.dtype == HD_BF16 ? HD_OK : hd_params_set(p, one, one->t.data);
 }
 
 hd_status hd_params_load_all(hd_params *p, const hd_safetensors *const *file, size_t files, hd_err *err)

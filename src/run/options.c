@@ -55,6 +55,7 @@ const char *const hd_train_stems[] = {"auto", "large", "small", NULL};
 static const char *const query_kinds[] = {"anchors", "learned", NULL};
 static const char *const norms[] = {"pre", "post", NULL};
 static const char *const position_kinds[] = {"sinusoidal", "learned", "none", "periodic", "rotary", NULL};
+static const char *const weights[] = {"f32", "bf16", NULL};
 static const char *const documents[] = {"none", "line", "blank", "mark", NULL};
 static const char *const norm_kinds[] = {"layer", "rms", NULL};
 static const char *const ffns[] = {"plain", "gated", NULL};

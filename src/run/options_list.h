@@ -376,6 +376,9 @@
     TEXT("device", 'd', "NAME", "auto", device, "where to compute: auto, cpu or cuda", MACHINE, REPORT)
     CHOICE("precision", 0, "KIND", "auto", precision, hd_precision_names, "auto, f32 or bf16 (CUDA only)",
         MACHINE)
+    CHOICE("weights", 0, "KIND", "f32", weights, weights,
+        "f32, or bf16: with --precision bf16 on a card, matrices of Transformer blocks are kept in bf16 alone, rounded by chance after "
+        "each update: 4 bytes less for each", MACHINE, FOR(LM | MLM | REWARD))
 
 #undef FLAG
 #undef INT

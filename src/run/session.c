@@ -194,6 +194,18 @@ static hd_status open_backend(hd_session *s, bool dry, hd_err *err)
     return st;
 }
 
+/* Before the model is made. */
+static hd_status set_weights(hd_session *s, hd_err *err)
+{
+    if (!s->options->weights) return HD_OK;
+    s->backend->small_weights = true;
+    if (s->backend->compute == HD_BF16) return HD_OK;
+    return hd_err_set(
+        err, HD_EARG,
+        "--weights bf16 needs --device cuda and --precision bf16: here products read weights in "
+        "f32");
+}
+
 /* A run that is resumed has the weights of its checkpoint in their place, and needs no other folder. */
 static hd_status begin_weights(hd_session *s, hd_err *err)
 {
@@ -209,8 +221,11 @@ static hd_status open_session(hd_session *s, const hd_task *task, const hd_train
     *s = (hd_session){.task = task, .options = o, .hooks = hooks, .state = hd_mem_zero(task->size)};
     hd_optimizer_opt optimizer = optimizer_of(o);
     hd_status st = s->state ? open_backend(s, dry, err) : hd_err_nomem(err, task->size);
+    if (!st) st = set_weights(s, err);
     if (!st) st = hd_run_init(&s->run, s->backend, err);
     if (!st) st = task->open(s, err);
+    if (!st && o->weights && !(s->params && s->params->small))
+        st = hd_err_set(err, HD_EARG, "--weights bf16 is for models of Transformer blocks");
     if (st || !s->params) return st;
     if (!s->source) {
         hd_numbered_source_init(&s->numbered, s->train, s->batches);

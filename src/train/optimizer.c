@@ -32,6 +32,9 @@ static size_t second_bytes(const hd_optimizer *o)
 hd_status hd_optimizer_init(hd_optimizer *o, hd_params *params, const hd_optimizer_opt *opt, hd_err *err)
 {
     *o = (hd_optimizer){.opt = *opt, .params = params, .serial = hd_serial()};
+    if (params->small && opt->average > 0)
+        return hd_err_set(err, HD_EARG,
+                          "an average of weights needs weights in f32: leave out --ema or --weights");
     if (!params->grad) return hd_err_set(err, HD_EARG, "the model was opened for inference only");
     bool adam = opt->kind != HD_OPT_SGD;
     if (adam && opt->eps <= 0) {
@@ -118,7 +121,7 @@ static void update_part(hd_run *r, hd_optimizer *o, const hd_group *g, size_t be
     const hd_optimizer_opt *k = &o->opt;
     hd_params *p = o->params;
     if (begin == end) return;
-    HD_CALL(r, update, .value = p->value + begin, .grad = p->grad + begin,
+    HD_CALL(r, update, .value = g->small ? NULL : p->value + begin, .place = begin, .grad = p->grad + begin,
             .first = o->first ? o->first + begin : NULL,
             .second = o->second ? o->second + second_at(o, begin) : NULL,
             .shadow = p->shadow ? p->shadow + begin : NULL, .count = end - begin, .step = r->block,

@@ -174,6 +174,67 @@ static void update(void **state)
     pair_done(p);
 }
 
+/* Weights in bf16 alone: the same draws, so that only what lies within the last bits of a float of where
+   rounding turns differs, by one step. */
+static void check_small(pair *p, uint16_t *const shadow[2], size_t n)
+{
+    uint16_t *got[2];
+    size_t off = 0;
+    for (int side = 0; side < 2; side++) {
+        got[side] = malloc((n + 1) * sizeof **got);
+        p->side[side]->download(p->side[side], got[side], shadow[side], n * sizeof **got);
+    }
+    for (size_t i = 0; i < n; i++) {
+        int d = got[0][i] - got[1][i];
+        if (d < -1 || d > 1) fault(p, "weight %zu is %x, expected %x", i, got[1][i], got[0][i]);
+        off += d != 0;
+    }
+    if (off > 2 + n / 1000) fault(p, "%zu of %zu weights differ", off, n);
+    p->compared++;
+    free(got[0]), free(got[1]);
+}
+
+static void small_weights(void **state)
+{
+    pair *p = pair_of(state);
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        for (size_t r = 0; r <= COUNT_OF(rules); r++) { /* the last is Muon's */
+            size_t n = counts[i], k = r < COUNT_OF(rules) ? r : 0;
+            if (left_out(i) || n > 200000) continue;
+            begin_case(p, "%s of %zu in bf16 alone", r < COUNT_OF(rules) ? rules[r].name : "muon", n);
+            float *zero = pair_take(p, 2, n * sizeof *zero);
+            twin *value = twin_normal(p, "value", 1, n, REAL | FLAT, 1),
+                 *grad = twin_from(p, "grad", 1, n, REAL | FLAT, zero),
+                 *move = twin_normal(p, "move", 1, n, REAL | FLAT, 0.1),
+                 *first = rules[k].first ? twin_from(p, "first", 1, n, REAL | FLAT, zero) : NULL,
+                 *second = rules[k].rule == HD_ADAM ? twin_from(p, "second", 1, n, REAL | FLAT, zero) : NULL;
+            uint16_t *shadow[2];
+            for (int side = 0; side < 2; side++) shadow[side] = pair_take(p, side, n * sizeof **shadow);
+            RUN(p, cast, .shadow = shadow[side], .value = data(value, side), .count = n);
+            for (uint32_t t = 1; t < 4; t++) {
+                hd_step now = pair_now;
+                void *step[2];
+                now.weight = 20, now.rate = 0.01f, now.updates = t, now.clip = 1, now.skip = t == 2;
+                twin_bytes(p, step, &now, sizeof now);
+                float *g = normals(p, n, 20);
+                for (int side = 0; side < 2; side++) twin_load(p, grad, side, g);
+                if (r == COUNT_OF(rules))
+                    RUN(p, descend, .shadow = shadow[side], .place = 5, .x = &move->on[side],
+                        .step = step[side], .factor = 1, .decay = 0.1f, .scale = 1.5f);
+                else
+                    RUN(p, update, .grad = data(grad, side), .first = data(first, side),
+                        .second = data(second, side), .shadow = shadow[side], .place = 5, .count = n,
+                        .step = step[side], .rule = rules[k].rule, .factor = 0.5f,
+                        .momentum = rules[k].momentum, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f,
+                        .decay = rules[k].decay, .decoupled = rules[k].decoupled,
+                        .nesterov = rules[k].nesterov);
+                check_small(p, shadow, n);
+                if (r < COUNT_OF(rules)) check_same(p, grad, NULL);
+            }
+        }
+    pair_done(p);
+}
+
 /* Muon's passes: a step, one that is skipped, and another. x is in the type that the card computes with. */
 static void muon(void **state)
 {
@@ -246,4 +307,5 @@ static void cast(void **state)
     pair_done(p);
 }
 
-PAIR_MAIN(PAIR_TEST(square_sum), PAIR_TEST(clip), PAIR_TEST(update), PAIR_TEST(muon), PAIR_TEST(cast))
+PAIR_MAIN(PAIR_TEST(square_sum), PAIR_TEST(clip), PAIR_TEST(update), PAIR_TEST(small_weights),
+          PAIR_TEST(muon), PAIR_TEST(cast))

@@ -157,7 +157,7 @@ static void what_is_missing_or_damaged_is_said(void **state)
     assert_fails("rm -rf h; cp -r a h; echo '{' > h/adapter_config.json; $HEED info h", 1,
                  "h/adapter_config.json");
     assert_fails("rm -rf h o; cp -r a h; " TUNE "--lora 2 --from llama --train t --steps 2 --out o; cp "
-                                                "o/adapter_model.safetensors h; $HEED generate h --prompt x",
+                 "o/adapter_model.safetensors h; $HEED generate h --prompt x",
                  1, "h/adapter_model.safetensors|lora_A.weight");
     assert_fails("$HEED merge llama x", 1, "llama: not an adapter");
     assert_fails("$HEED train -q --task lm --from a --train t --steps 2 --out x", 1,
@@ -176,6 +176,34 @@ static void what_is_missing_or_damaged_is_said(void **state)
     must_run("test ! -e x");
 }
 
+static double megabytes(const char *options)
+{
+    char line[512];
+    snprintf(line, sizeof line,
+             "$HEED train --task lm --from wide --train t --steps 1 --dry-run --device cuda --precision "
+             "bf16 %s 2>/dev/null | sed -n 's/^memory *\\([0-9.]*\\) MiB.*/\\1/p'",
+             options);
+    return atof(must_run(line));
+}
+
+/* Weights of a base that stays are in bf16 alone on a card, others where it is asked for. */
+static void weights_in_bf16_take_less_memory(void **state)
+{
+    (void)state;
+    must_run("$HEED train -q --task lm --model llama --train t --unit char --layers 2 --width 128 --heads 2 "
+             "--context 16 --device cpu --steps 1 --out wide");
+    double all = megabytes(""), small = megabytes("--weights bf16"), lora = megabytes("--lora 1");
+    print_message("%.1f MiB, in bf16 %.1f, LoRA %.1f\n", all, small, lora);
+    assert_true(lora > 0 && lora < small && small < all);
+    assert_fails(
+        "$HEED train -q --task lm --from llama --train t --steps 1 --device cpu --weights bf16 --out x", 1,
+        "--weights bf16 needs --device cuda");
+    assert_fails("$HEED train -q --task lm --from llama --train t --steps 1 --device cuda --precision bf16 "
+                 "--weights bf16 --ema 0.9 --dry-run",
+                 1, "leave out --ema");
+    must_run("test ! -e x");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +213,7 @@ int main(void)
         cmocka_unit_test(every_option_does_something),
         cmocka_unit_test(adapters_of_peft_come_and_go),
         cmocka_unit_test(what_is_missing_or_damaged_is_said),
+        cmocka_unit_test(weights_in_bf16_take_less_memory),
     };
     return cmocka_run_group_tests(tests, make_models, scratch_remove);
 }

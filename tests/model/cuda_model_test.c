@@ -207,6 +207,31 @@ static void recomputing_changes_nothing(void **state)
         }
 }
 
+/* Products read the same bf16 numbers, so that a step has the same bits whether weights are in f32 beside
+   them or not. */
+static void weights_in_bf16_alone_give_the_same_step(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(variants); i++) {
+        toy m[2];
+        outcome o[2];
+        hd_backend *b[2] = {device_new(HD_PRECISION_BF16), device_new(HD_PRECISION_BF16)};
+        b[1]->small_weights = true;
+        for (int k = 0; k < 2; k++) o[k] = outcome_of(&m[k], b[k], &variants[i]);
+        if (b[0]->compute == HD_BF16) assert_true(m[1].params->small > 0);
+        assert_true(o[0].loss >= o[1].loss && o[0].loss <= o[1].loss);
+        for (size_t j = 0; j < m[0].params->count; j++) {
+            const hd_param *x = m[0].params->list[j], *y = m[1].params->list[j];
+            if (x->alias || !x->grad.data) continue;
+            size_t from = (size_t)((const hd_real *)x->grad.data - m[0].params->grad),
+                   to = (size_t)((const hd_real *)y->grad.data - m[1].params->grad);
+            if (memcmp(o[0].grad + from, o[1].grad + to, hd_count_of(&x->grad) * sizeof(hd_real)))
+                fail_msg("%s: the gradient of %s differs", variants[i].name, x->name ? x->name : "one");
+        }
+        for (int k = 0; k < 2; k++) free(o[k].grad), toy_close(&m[k]);
+    }
+}
+
 /* -- the lectures' example -- */
 
 /* float32 sums of six products on numbers up to 4 */
@@ -427,6 +452,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_has_the_loss_and_gradients_of_the_cpu),
         cmocka_unit_test(recomputing_changes_nothing),
+        cmocka_unit_test(weights_in_bf16_alone_give_the_same_step),
         cmocka_unit_test(the_lectures_example_has_its_numbers),
         cmocka_unit_test(its_numbers_are_those_of_the_slides),
         cmocka_unit_test(its_training_goes_as_on_the_cpu),

@@ -703,6 +703,71 @@ static void muon_needs_matrices(void **state)
     bench_close(&b);
 }
 
+/* As on a card that computes in bf16; the kernels of updates are the cpu's. */
+static void small_make(bench *b, int threads, const hd_optimizer_opt *opt)
+{
+    bench_open(b, threads);
+    b->backend->compute = HD_BF16, b->backend->small_weights = true;
+    hd_param_matrices(b->matrix, ROWS, 0, 0);
+    bench_ready(b, opt);
+    assert_int_equal(b->matrix->t.dtype, HD_BF16);
+    assert_int_equal(b->vector->t.dtype, HD_REAL);
+    assert_true(b->params.small >= MATRIX && b->params.small < b->params.trainable);
+}
+
+/* Steps of a fiftieth of what bf16 can tell apart: rounded to the nearest, nothing would move. */
+static void weights_in_bf16_move_on_average(void **state)
+{
+    (void)state;
+    static const hd_optimizer_kind kinds[] = {HD_OPT_SGD, HD_OPT_ADAMW};
+    enum { TIMES = 400 };
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        const hd_optimizer_opt opt = {.kind = kinds[k]};
+        hd_real last[2][ALL];
+        for (int turn = 0; turn < 2; turn++) { /* other threads: the same bits */
+            bench b;
+            hd_real ones[ALL], got[ALL];
+            double sum = 0, moved = 0;
+            small_make(&b, turn ? 3 : 1, &opt);
+            for (size_t i = 0; i < ALL; i++) ones[i] = 1;
+            set_values(&b, ones);
+            get_all(&b, false, got);
+            assert_memory_equal(got, ones, sizeof got);
+            for (int t = 0; t < TIMES; t++) {
+                set_gradients(&b, ones);
+                step(&b, 1.0 / 256 / 50, 1);
+            }
+            get_all(&b, false, last[turn]);
+            for (size_t i = 0; i < MATRIX; i++) sum += 1 - (double)last[turn][i];
+            moved = sum / MATRIX;
+            const double want = TIMES / 256.0 / 50;
+            if (!turn) print_message("kind %d: moved by %.5f, exactly %.5f\n", (int)kinds[k], moved, want);
+            /* a walk of steps of 2^-8 (below 1) with a chance of 1/25 has a deviation of 0.016; the mean of
+               111 a tenth of it */
+            assert_true(fabs(moved - want) < 0.006);
+            b.vector->t.prepared = NULL; /* which a cpu would free */
+            bench_close(&b);
+        }
+        assert_memory_equal(last[0], last[1], sizeof last[0]);
+    }
+}
+
+static void an_average_needs_weights_in_f32(void **state)
+{
+    (void)state;
+    bench b;
+    hd_err err = {0};
+    bench_open(&b, 1);
+    b.backend->compute = HD_BF16, b.backend->small_weights = true;
+    hd_param_matrices(b.matrix, ROWS, 0, 0);
+    assert_int_equal(hd_params_ready(&b.params, true, &err), HD_OK);
+    const hd_optimizer_opt opt = {.kind = HD_OPT_ADAM, .average = 0.9f};
+    assert_int_equal(hd_optimizer_init(&b.optimizer, &b.params, &opt, &err), HD_EARG);
+    b.optimizer = (hd_optimizer){0};
+    b.vector->t.prepared = NULL;
+    bench_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -724,6 +789,8 @@ int main(void)
         cmocka_unit_test(a_model_that_is_not_for_training_is_refused),
         cmocka_unit_test(muon_moves_matrices_as_its_formula_says_and_the_rest_by_adamw),
         cmocka_unit_test(muon_brings_a_single_number_to_its_known_size),
+        cmocka_unit_test(weights_in_bf16_move_on_average),
+        cmocka_unit_test(an_average_needs_weights_in_f32),
         cmocka_unit_test(muon_needs_matrices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Muon's passes over a matrix; its products are gemm's. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/vector.h"
+#include "backend/rounding.h"
 
 enum { CHUNK = 1 << 14 };
 
@@ -62,6 +63,21 @@ hd_status KERNEL(unit)(hd_backend *b, const hd_unit_args *a)
     return HD_OK;
 }
 
+/* Of weights that are in bf16 alone. */
+static void descend_small(const hd_descend_args *a, size_t from, size_t n)
+{
+    double rate = (double)a->step->rate * (double)a->factor;
+    float keep = (float)(1 - rate * (double)a->decay), by = (float)(rate * (double)a->scale);
+    for (size_t i = from; i < from + n; i++) {
+        float w;
+        uint32_t bits;
+        hd_convert(&w, HD_F32, a->shadow + i, HD_BF16, 1);
+        w = keep * w - by * (float)((const hd_real *)a->x->data)[i];
+        memcpy(&bits, &w, sizeof bits);
+        a->shadow[i] = hd_rounding_bf16(bits, hd_rounding_draw(a->place + i, (uint32_t)a->step->updates));
+    }
+}
+
 static void descend_part(void *arg, size_t begin, size_t end, int worker)
 {
     const hd_descend_args *a = arg;
@@ -70,6 +86,10 @@ static void descend_part(void *arg, size_t begin, size_t end, int worker)
     double rate = (double)a->step->rate * (double)a->factor;
     vec keep = hd_set(1 - rate * (double)a->decay), by = hd_set(rate * (double)a->scale);
     const hd_real *x = (const hd_real *)a->x->data + from;
+    if (!a->value) {
+        descend_small(a, from, n);
+        return;
+    }
     hd_real *value = a->value + from;
     HD_COLUMNS(n, { S(value, keep * L(value) - by * L(x)); });
 }

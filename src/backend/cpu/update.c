@@ -2,6 +2,7 @@
    factor has the same bits on any number of threads. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/vector.h"
+#include "backend/rounding.h"
 
 enum { CHUNK = 1 << 14 };
 
@@ -88,6 +89,32 @@ static void sgd_run(const hd_update_args *a, const factors *f, size_t from, size
     });
 }
 
+/* Of weights that are in bf16 alone: through floats of a part of the chunk. */
+static void small_run(const hd_update_args *a, const factors *f, size_t from, size_t n)
+{
+    enum { PART = 256 };
+    for (size_t at = from, count; at < from + n; at += count) {
+        float exact[PART];
+        hd_real value[PART];
+        count = from + n - at < PART ? from + n - at : PART;
+        hd_convert(value, HD_REAL, a->shadow + at, HD_BF16, count);
+        hd_update_args part = *a;
+        part.value = value, part.grad += at;
+        part.first = a->first ? a->first + at : NULL, part.second = a->second ? a->second + at : NULL;
+        if (a->rule == HD_ADAM)
+            adam_run(&part, f, 0, count);
+        else
+            sgd_run(&part, f, 0, count);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t bits;
+            exact[i] = (float)value[i];
+            memcpy(&bits, &exact[i], sizeof bits);
+            a->shadow[at + i] =
+                hd_rounding_bf16(bits, hd_rounding_draw(a->place + at + i, (uint32_t)a->step->updates));
+        }
+    }
+}
+
 static void update_part(void *arg, size_t begin, size_t end, int worker)
 {
     const hd_update_args *a = arg;
@@ -111,7 +138,9 @@ static void update_part(void *arg, size_t begin, size_t end, int worker)
                  .decay = hd_set(a->decoupled ? 0 : (double)a->decay),
                  .keep = hd_set(a->decoupled ? 1 - rate * (double)a->decay : 1),
                  .fix2 = hd_set(1 / fix2)};
-    if (a->rule == HD_ADAM)
+    if (!a->value)
+        small_run(a, &f, from, till - from);
+    else if (a->rule == HD_ADAM)
         adam_run(a, &f, from, till - from);
     else
         sgd_run(a, &f, from, till - from);

@@ -1,6 +1,7 @@
 /* Muon's passes over a matrix; its products are gemm's. Numbers go by eights where all begin at a boundary
    for eight of them and end there. */
 #include "backend/cuda/device.h"
+#include "backend/rounding.h"
 
 enum { THREADS = 256, EIGHT = 8 };
 
@@ -111,9 +112,30 @@ static __global__ __launch_bounds__(THREADS) void descend_all(const hd_descend_a
     }
 }
 
+/* The same of weights that are in bf16 alone: rounded by chance. */
+template <class T>
+static __global__ __launch_bounds__(THREADS) void descend_small(const hd_descend_args a, const T *x,
+                                                                size_t count)
+{
+    constexpr int W = 1;
+    if (a.step->skip) return;
+    double rate = (double)a.step->rate * (double)a.factor;
+    float keep = (float)(1 - rate * (double)a.decay), by = (float)(rate * (double)a.scale);
+    uint32_t updates = (uint32_t)a.step->updates;
+    EACH(i, count)
+    {
+        float w = keep * __bfloat162float(((bf16 *)a.shadow)[i]) - by * to_float(x[i]);
+        a.shadow[i] = hd_rounding_bf16(__float_as_uint(w), hd_rounding_draw(a.place + i, updates));
+    }
+}
+
 template <class T> static void launch_descend(hd_cuda *c, const hd_descend_args *a, size_t count)
 {
     const T *x = (const T *)a->x->data;
+    if (!a->value) {
+        descend_small<<<blocks_of(c, count), THREADS, 0, c->stream>>>(*a, x, count);
+        return;
+    }
     bool eights = by_eight(count, a->value, a->shadow, x);
     LAUNCH(c, eights, count, (descend_all<T, EIGHT>), (descend_all<T, 1>), *a, x, count);
 }

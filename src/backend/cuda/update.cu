@@ -2,6 +2,7 @@
    partial sums are added in order, so that the clip factor has the same bits in every run. A group's part of
    the buffers may begin anywhere: only what lies on 16-byte boundaries goes by fours. */
 #include "backend/cuda/device.h"
+#include "backend/rounding.h"
 
 enum { THREADS = 256, SQUARE_BLOCKS = 1024, SQUARE_THREADS = 512, AHEAD = 4 };
 
@@ -220,10 +221,43 @@ template <bool ADAM> static __global__ __launch_bounds__(THREADS) void update_al
     }
 }
 
+/* The same of weights that are in bf16 alone, one by one: rounded by chance. */
+template <bool ADAM> static __global__ __launch_bounds__(THREADS) void update_small(hd_update_args a)
+{
+    __shared__ factors shared;
+    size_t me = flat_thread(), all = flat_threads();
+    if (a.step->skip) {
+        for (size_t i = me; i < a.count; i += all) a.grad[i] = 0;
+        return;
+    }
+    if (!threadIdx.x) shared = factors_of(a);
+    __syncthreads();
+    factors k = shared;
+    bool moment = a.first != NULL;
+    uint32_t updates = (uint32_t)a.step->updates;
+    for (size_t i = me; i < a.count; i += all) {
+        float m = ADAM || moment ? a.first[i] : 0, v = ADAM ? a.second[i] : 0;
+        float w = ruled<ADAM>(k, __bfloat162float(((bf16 *)a.shadow)[i]), a.grad[i], &m, &v, moment);
+        a.grad[i] = 0;
+        if (ADAM || moment) a.first[i] = m;
+        if (ADAM) a.second[i] = v;
+        a.shadow[i] = hd_rounding_bf16(__float_as_uint(w), hd_rounding_draw(a.place + i, updates));
+    }
+}
+
 extern "C" hd_status hd_cuda_update(hd_backend *b, const hd_update_args *a)
 {
     hd_cuda *c = (hd_cuda *)b;
     if (!a->count) return HD_OK;
+    if (!a->value) {
+        flat singles = {a->count, 0, 0};
+        unsigned small = flat_blocks(c, &singles);
+        if (a->rule == HD_ADAM)
+            update_small<true><<<small, THREADS, 0, c->stream>>>(*a);
+        else
+            update_small<false><<<small, THREADS, 0, c->stream>>>(*a);
+        return hd_cuda_done(c, "update");
+    }
     flat f = flat_of(a->count, a->value, a->grad, a->first, a->second, a->shadow);
     unsigned blocks = flat_blocks(c, &f);
     if (a->rule == HD_ADAM)

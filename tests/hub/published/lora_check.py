@@ -17,7 +17,15 @@ import transformers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from make_decoders import TOKENIZER, logits_of, model_of, run, some_ids  # noqa: E402
+import make_decoders  # noqa: E402
+from make_decoders import TOKENIZER, model_of, run, some_ids  # noqa: E402
+
+
+def logits_of(model, ids):
+    if model.config.model_type != "gpt2":
+        return make_decoders.logits_of(model, ids)
+    with torch.no_grad():
+        return model(torch.tensor([ids]), use_cache=False).logits[0]
 
 
 def gpt2():
