@@ -6,11 +6,11 @@ static const struct {
     int heads, turned, width, first, pairs, learned;
     int32_t far; /* the last position is about here */
     bool interleaved;
-} shapes[] = {{1, 1, 1, 2, 0, 1, 0, 0, false},          {7, 3, 2, 8, 0, 4, 0, 100, false},
-              {33, 4, 3, 64, 0, 32, 0, 4000, false},    {20, 2, 2, 64, 0, 32, 0, 4000, true},
-              {64, 6, 5, 128, 0, 64, 0, 130000, false}, {9, 2, 2, 192, 128, 32, 0, 3000, true},
-              {12, 2, 1, 256, 0, 64, 0, 8000, false},   {40, 2, 2, 16, 0, 8, 20, 200, false},
-              {3000, 36, 24, 64, 0, 32, 0, 1024, false}};
+} shapes[] = {{1, 1, 1, 2, 0, 1, 0, 0, false},           {7, 3, 2, 8, 0, 4, 0, 100, false},
+              {33, 4, 3, 64, 0, 32, 0, 4000, false},     {20, 2, 2, 64, 0, 32, 0, 4000, true},
+              {64, 6, 5, 128, 0, 64, 0, 130000, false},  {9, 2, 2, 192, 128, 32, 0, 3000, true},
+              {12, 2, 1, 256, 0, 64, 0, 8000, false},    {40, 2, 2, 16, 0, 8, 20, 200, false},
+              {3000, 36, 24, 64, 0, 32, 0, 1024, false}, {40000, 2, 2, 64, 0, 32, 0, 1024, false}};
 
 static void rotate(void **state)
 {

@@ -5,7 +5,7 @@
 
 typedef unsigned long long u64;
 
-enum { MOST_THREADS = 1024, FOUND = 4096 };
+enum { MOST_THREADS = 1024, FOUND = 4096, FEW = 3 };
 
 /* -- the k largest -- */
 
@@ -38,14 +38,6 @@ typedef struct topping {
     int k, bits; /* bits that a column number needs */
 } topping;
 
-template <int W, typename T> DEVICE void load(float v[W], const T *p)
-{
-    if constexpr (W == 8)
-        load8(v, p);
-    else
-        v[0] = to_float(p[0]);
-}
-
 DEVICE u64 key_of(const topping &a, float v, int c)
 {
     return (u64)order_of(v) << a.bits | (((u64)1 << a.bits) - 1 - (u64)c);
@@ -74,7 +66,25 @@ static __device__ __noinline__ void top_one_by_one(const topping &a, size_t r, u
     }
 }
 
-/* One block per row. Keys differ, so the k largest lie in the columns of those k threads whose own maxima are
+/* The largest key of the thread's own columns below `bound`; 0: there is none. */
+template <typename T, int W> DEVICE u64 best_below(const topping &a, const T *x, u64 bound)
+{
+    u64 best = 0;
+#pragma unroll 2
+    for (int c = (int)threadIdx.x * W; c < a.x.cols; c += (int)blockDim.x * W) {
+        float v[W];
+        load_wide<W>(v, x + c);
+#pragma unroll
+        for (int j = 0; j < W; j++) {
+            u64 key = key_of(a, v[j], c + j);
+            if (key < bound && key > best) best = key;
+        }
+    }
+    return best;
+}
+
+/* One block per row. A few go one after the other: who had the last one looks for its next. Of more: keys
+   differ, so the k largest lie in the columns of those k threads whose own maxima are
    largest; what there is at least the k-th of these maxima is collected and ranked by counting. */
 template <typename T, int W>
 static __global__ __launch_bounds__(MOST_THREADS) void top_rows(const __grid_constant__ topping a)
@@ -92,7 +102,7 @@ static __global__ __launch_bounds__(MOST_THREADS) void top_rows(const __grid_con
 #pragma unroll 2
     for (int c = t * W; c < n; c += step) {
         float v[W];
-        load<W>(v, x + c);
+        load_wide<W>(v, x + c);
 #pragma unroll
         for (int j = 0; j < W; j++) {
             uint32_t key = order_of(v[j]);
@@ -100,9 +110,12 @@ static __global__ __launch_bounds__(MOST_THREADS) void top_rows(const __grid_con
         }
     }
     u64 mine = best ? (u64)best << a.bits | (((u64)1 << a.bits) - 1 - (u64)at) : 0;
-    if (a.k == 1) {
-        u64 first = block_max_key(mine, found);
-        if (!t) put_top(a, r, 0, first);
+    if (a.k <= FEW) {
+        for (int i = 0; i < a.k; i++) {
+            u64 last = block_max_key(mine, found);
+            if (!t) put_top(a, r, i, last);
+            if (mine == last && i + 1 < a.k) mine = best_below<T, W>(a, x, last);
+        }
         return;
     }
     if (!t) counter = 0;

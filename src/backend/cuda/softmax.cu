@@ -62,6 +62,36 @@ __global__ void __launch_bounds__(SOFT_THREADS) softmax_kernel(mat y, mat x, boo
     }
 }
 
+/* Rows that registers do not hold: twice along the row, sums kept beside a running maximum. */
+template <class T> __global__ void __launch_bounds__(SOFT_THREADS) softmax_long_kernel(mat y, mat x, bool log)
+{
+    __shared__ float room[32];
+    size_t r = blockIdx.x;
+    float max = -INFINITY, sum = 0;
+#pragma unroll 4
+    for (int c = threadIdx.x * 8; c < x.cols; c += SOFT_THREADS * 8) {
+        float v[8], most = max, part = 0;
+        get<T>(v, x, r, c);
+#pragma unroll
+        for (int j = 0; j < 8; j++) most = fmaxf(most, v[j]);
+        float base = base_of(most);
+#pragma unroll
+        for (int j = 0; j < 8; j++) part += quick_exp(v[j] - base);
+        sum = sum * quick_exp(max - base) + part, max = most;
+    }
+    float all = block_max(max, room), base = base_of(all);
+    sum = block_sum(max == -INFINITY ? sum : sum * quick_exp(max - base), room);
+    float less = sum == 0 ? 0 : logf(sum), share = sum == 0 ? 0 : 1 / sum;
+#pragma unroll 4
+    for (int c = threadIdx.x * 8; c < x.cols; c += SOFT_THREADS * 8) {
+        float v[8];
+        get<T>(v, x, r, c);
+#pragma unroll
+        for (int j = 0; j < 8; j++) v[j] = log ? (v[j] - base) - less : quick_exp(v[j] - base) * share;
+        put8(y, r, c, v);
+    }
+}
+
 /* Any width and type; y may be x, as a thread meets the same columns each time. */
 static __global__ void softmax_wide_kernel(mat y, mat x, bool log)
 {
@@ -90,10 +120,14 @@ extern "C" hd_status hd_cuda_softmax(hd_backend *b, const hd_softmax_args *a)
     hd_cuda *k = (hd_cuda *)b;
     size_t rows = hd_rows_of(a->x), n = hd_cols_of(a->x);
     if (!rows || !n) return HD_OK;
-    walk_kind kind = n >= 2048 && n <= 32768 && by_eights(a->y) ? walk_kind_of(&a->x, 1) : WALK_ANY;
+    walk_kind kind = n >= 2048 && by_eights(a->y) ? walk_kind_of(&a->x, 1) : WALK_ANY;
     mat y = mat_of(a->y), x = mat_of(a->x);
     unsigned grid = (unsigned)rows;
-    if (kind == WALK_BF16 && n <= 8192)
+    if (kind == WALK_BF16 && n > 32768)
+        softmax_long_kernel<bf16><<<grid, SOFT_THREADS, 0, k->stream>>>(y, x, a->log);
+    else if (kind == WALK_F32 && n > 32768)
+        softmax_long_kernel<float><<<grid, SOFT_THREADS, 0, k->stream>>>(y, x, a->log);
+    else if (kind == WALK_BF16 && n <= 8192)
         softmax_kernel<bf16, 1><<<grid, SOFT_THREADS, 0, k->stream>>>(y, x, a->log);
     else if (kind == WALK_BF16)
         softmax_kernel<bf16, 4><<<grid, SOFT_THREADS, 0, k->stream>>>(y, x, a->log);
