@@ -1,6 +1,7 @@
 /* Sorting by expert, stably and without waiting for the host: warps count the experts in chunks of
    assignments, a block for each expert sums over the chunks, and warps put the assignments of their chunk
-   where they belong, those of one expert in the order of lanes. */
+   where they belong, those of one expert in the order of lanes. One chunk, as steps of decoding have it, is
+   sorted by one warp at once. */
 #include "backend/cuda/device.h"
 
 enum { CHUNK = 256, WARPS = 4, SUMMING = 256 };
@@ -65,6 +66,54 @@ static __global__ void sum_kernel(const __grid_constant__ sorting k)
     if (k.load) k.load[e] += (float)before;
 }
 
+/* A warp puts the assignments of a chunk; next: where the first of each expert goes, `all`: those of all
+   chunks that have an expert. */
+DEVICE void put_chunk(const sorting &k, int chunk, int32_t *next, int all)
+{
+    int lane = (int)threadIdx.x % 32;
+    for (int at = chunk * CHUNK; at < (chunk + 1) * CHUNK && at < k.count; at += 32) {
+        int i = at + lane, id = id_of(k, i);
+        unsigned alike = __match_any_sync(FULL_WARP, id), lower = alike & ((1u << lane) - 1);
+        int to = id >= 0 ? next[id] + __popc(lower) : -1;
+        __syncwarp();
+        if (id >= 0 && !lower) next[id] += __popc(alike);
+        __syncwarp();
+        if (i >= k.count) continue;
+        k.place[i] = to;
+        if (to >= 0) k.token[to] = i / k.used;
+        if (i >= all) k.token[i] = -1;
+    }
+}
+
+static __global__ void sort_kernel(const __grid_constant__ sorting k)
+{
+    extern __shared__ int32_t room[];
+    int lane = (int)threadIdx.x, before = 0;
+    for (int e = lane; e < k.experts; e += 32) room[e] = 0;
+    __syncwarp();
+    for (int i = lane; i < k.count; i += 32) {
+        int id = id_of(k, i);
+        if (id >= 0) atomicAdd(room + id, 1);
+    }
+    __syncwarp();
+    for (int at = 0; at < k.experts; at += 32) {
+        int e = at + lane, own = e < k.experts ? room[e] : 0, sum = own;
+#pragma unroll
+        for (int d = 1; d < 32; d *= 2) {
+            int other = __shfl_up_sync(FULL_WARP, sum, d);
+            if (lane >= d) sum += other;
+        }
+        if (e < k.experts) {
+            room[e] = k.begin[e] = before + sum - own;
+            if (k.load) k.load[e] += (float)own;
+        }
+        before += __shfl_sync(FULL_WARP, sum, 31);
+    }
+    if (!lane) k.begin[k.experts] = before;
+    __syncwarp();
+    put_chunk(k, 0, room, before);
+}
+
 static __global__ void place_kernel(const __grid_constant__ sorting k)
 {
     extern __shared__ int32_t room[];
@@ -88,18 +137,7 @@ static __global__ void place_kernel(const __grid_constant__ sorting k)
     }
     if (!chunk && !lane) k.begin[k.experts] = before;
     __syncwarp();
-    for (int at = chunk * CHUNK; at < (chunk + 1) * CHUNK; at += 32) {
-        int i = at + lane, id = id_of(k, i);
-        unsigned alike = __match_any_sync(FULL_WARP, id), lower = alike & ((1u << lane) - 1);
-        int to = id >= 0 ? next[id] + __popc(lower) : -1;
-        __syncwarp();
-        if (id >= 0 && !lower) next[id] += __popc(alike);
-        __syncwarp();
-        if (i >= k.count) continue;
-        k.place[i] = to;
-        if (to >= 0) k.token[to] = i / k.used;
-        if (i >= before) k.token[i] = -1;
-    }
+    put_chunk(k, chunk, next, before);
 }
 
 extern "C" hd_status hd_cuda_dispatch(hd_backend *b, const hd_dispatch_args *a)
@@ -112,6 +150,10 @@ extern "C" hd_status hd_cuda_dispatch(hd_backend *b, const hd_dispatch_args *a)
     if (!k.chunks) k.chunks = 1;
     k.begin = a->begin, k.token = a->token, k.place = a->place;
     k.load = a->load ? (float *)a->load->data : NULL;
+    if (k.chunks == 1) {
+        sort_kernel<<<1, 32, (size_t)k.experts * sizeof(int32_t), c->stream>>>(k);
+        return hd_cuda_done(c, "dispatch");
+    }
     k.counts = (int32_t *)hd_cuda_scratch(c, (size_t)(k.chunks + 1) * k.experts * sizeof(int32_t));
     if (!k.counts) return HD_ENOMEM;
     size_t room = (size_t)WARPS * k.experts * sizeof(int32_t);
