@@ -6,7 +6,7 @@
     INT("experts-used", 0, "N", "2", experts_used, 1, 64, "experts that a token uses", EXPERTS)
     INT("shared-experts", 0, "N", "0", shared_experts, 0, 64, "experts that all tokens use beside them", EXPERTS)
     INT("expert-width", 0, "N", "0", expert_width, 0, 4194304,
-        "hidden size of an expert; 0: so that those a token uses have --ffn-size together", EXPERTS)
+        "hidden size of an expert; 0: so that those a token uses have --ffn-size together, rounded to eights", EXPERTS)
     INT("dense-layers", 0, "N", "0", dense_layers, 0, 1000, "first layers that have a feed-forward layer in place of experts",
         EXPERTS)
     INT("experts-every", 0, "N", "1", experts_every, 1, 1000, "every so many layers has experts", EXPERTS)

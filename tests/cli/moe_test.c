@@ -61,6 +61,7 @@ static void it_is_described(void **state)
     assert_non_null(strstr(out, "experts               6"));
     assert_non_null(strstr(out, "experts used          2"));
     assert_non_null(strstr(out, "shared experts        1"));
+    assert_non_null(strstr(out, "expert size           24")); /* of 64 / 3 */
     assert_non_null(strstr(must_run("$HEED info m --tensors"), "mlp.experts.5.down_proj.weight"));
     assert_non_null(strstr(must_run("$HEED explain m 'the c'"), "softmax(norm W_r)"));
     must_run("$HEED generate m --prompt the --tokens 4 --greedy --attention a.json");

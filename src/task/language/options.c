@@ -246,8 +246,8 @@ static hd_status derive_experts(const hd_option_set *set, hd_err *err)
     bool moves = o->balance == HD_TRAIN_BALANCE_BIAS || o->balance == HD_TRAIN_BALANCE_BOTH;
     if (!(parts_of(o) & HD_HAS_EXPERTS)) return HD_OK;
     if (o->from) return o->router_bias ? HD_OK : hd_recipe_follow(set, "balance", HD_TRAIN_BALANCE_LOSS, err);
-    int each = o->ffn_size / (o->experts_used + o->shared_experts);
-    hd_status s = o->expert_width ? HD_OK : hd_recipe_follow(set, "expert-width", each ? each : 1, err);
+    int each = (o->ffn_size / (o->experts_used + o->shared_experts) + 4) / 8 * 8; /* products like eights */
+    hd_status s = o->expert_width ? HD_OK : hd_recipe_follow(set, "expert-width", each ? each : 8, err);
     return !s && moves ? hd_recipe_follow(set, "router-bias", 1, err) : s;
 }
 
