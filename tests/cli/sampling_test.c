@@ -75,6 +75,16 @@ static void a_seed_gives_a_text(void **state)
              "done");
 }
 
+/* At 1, the temperature of texts, they would be others. */
+static void answers_have_a_temperature_of_their_own(void **state)
+{
+    (void)state;
+    must_run("for s in 1 2 3 4 5 6; do for t in '' '--temperature 0.7' '--temperature 1'; do $HEED generate "
+             "m -q --chat --prompt "
+             "'?' --samples 4 --seed $s $t >> \"at$t\"; done; done; cmp at 'at--temperature 0.7' && ! cmp -s "
+             "at 'at--temperature 1'");
+}
+
 static void samples_and_their_majority(void **state)
 {
     (void)state;
@@ -139,6 +149,7 @@ int main(void)
         cmocka_unit_test(options_end_texts),
         cmocka_unit_test(what_was_said_is_not_said_again),
         cmocka_unit_test(a_seed_gives_a_text),
+        cmocka_unit_test(answers_have_a_temperature_of_their_own),
         cmocka_unit_test(samples_and_their_majority),
         cmocka_unit_test(the_system_message_reaches_the_template),
         cmocka_unit_test(generation_config_does_what_it_says),

@@ -1,4 +1,5 @@
 /* heed generate: text that a language model writes after a prompt. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/verb/chat/asking.h"
@@ -57,7 +58,9 @@ static const hd_option options[] = {
      HD_FLAG_INTO(hd_usual, json)},
     HD_SAMPLING_ROWS(struct generate, "1"),
     {"chat", 0, NULL, NULL,
-     "each prompt is a message, put into the model's chat template; answers are written without it",
+     "each prompt is a message, put into the model's chat template; answers are written without it, and "
+     "drawn at "
+     "a temperature of " HD_CHAT_TEMPERATURE " if nothing says otherwise",
      .group = CHAT_GROUP, HD_FLAG_INTO(struct generate, chat)},
     HD_ASKING_ROWS(struct generate, CHAT_GROUP),
     {"out", 'o', "FILE", NULL,
@@ -319,6 +322,8 @@ static hd_status check(hd_command *m, hd_err *err)
         return hd_err_set(err, HD_EARG, "--system and --template need --chat");
     c->answers_alone = o->no_prompt || o->chat;
     hd_status s = hd_sampling_check(&c->sampling, m, &o->sampling, err);
+    if (o->chat && !o->sampling.greedy && !hd_command_given(m, "temperature"))
+        c->sampling.opt.temperature = strtof(HD_CHAT_TEMPERATURE, NULL);
     return s || !o->majority ? s : hd_majority_init(&c->majority, o->answer, c->sampling.opt.samples, err);
 }
 

@@ -17,7 +17,7 @@ static const hd_option options[] = {
     HD_ASKING_ROWS(struct chat, NULL),
     {"tokens", 'n', "N", "1024", "most tokens of an answer",
      HD_COUNT_INTO(struct chat, sampling.opt.tokens, 1, 1000000)},
-    HD_SAMPLING_ROWS(struct chat, "0.7"),
+    HD_SAMPLING_ROWS(struct chat, HD_CHAT_TEMPERATURE),
     HD_MACHINE_ROWS,
     {0},
 };

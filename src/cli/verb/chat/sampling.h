@@ -12,7 +12,8 @@ typedef struct hd_sampling_options {
     hd_texts stop;
 } hd_sampling_options;
 
-#define HD_SAMPLING_GROUP .group = "Sampling"
+#define HD_SAMPLING_GROUP   .group = "Sampling"
+#define HD_CHAT_TEMPERATURE "0.7" /* of answers */
 
 /* clang-format off */
 /* Rows for a struct S with a hd_sampling_options `sampling`; the temperature if none is given, as text. */
