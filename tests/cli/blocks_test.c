@@ -1,23 +1,10 @@
 /* Every option of blocks does something: a model that learns with it is not the one that learns without. What
    each does is tested by numbers elsewhere (tests/model/llama_test.c, experts_test.c). */
-#include "check.h"
-#include "cli/shell.h"
+#include "cli/small_text.h"
 
 #define SMALL                                                                                              \
     "--device cpu --train t --unit char --layers 2 --width 16 --heads 2 --context 16 --batch-size 4 --lr " \
     "0.01 --warmup 1 --steps 3 --valid-fraction 0.2 --threads 1 "
-
-static int make_text(void **state)
-{
-    if (scratch_make(state)) return -1;
-    shell_prepare();
-    char text[4096];
-    size_t n = 0;
-    for (int i = 0; n + 40 < sizeof text; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s\n", i % 3 ? "the cat sat" : "a dog ran on");
-    put_file(at("t"), text);
-    return 0;
-}
 
 /* Trains with `common`, and with that and each of the others in turn. */
 static void assert_each_counts(const char *common, const char *const *options)
@@ -87,5 +74,5 @@ int main(void)
         cmocka_unit_test(experts),
         cmocka_unit_test(muon),
     };
-    return cmocka_run_group_tests(tests, make_text, scratch_remove);
+    return cmocka_run_group_tests(tests, small_text, scratch_remove);
 }

@@ -1,7 +1,6 @@
 /* A model with experts as a user meets it: trained, interrupted, described, continued and asked; what does
    not go with it. */
-#include "check.h"
-#include "cli/shell.h"
+#include "cli/small_text.h"
 
 #define TRAIN                                                                                                \
     "$HEED train -q --task lm --model moe --device cpu --train t --unit char --layers 2 --width 16 --heads " \
@@ -13,13 +12,7 @@
 
 static int make_text(void **state)
 {
-    if (scratch_make(state)) return -1;
-    shell_prepare();
-    char text[4096];
-    size_t n = 0;
-    for (int i = 0; n + 40 < sizeof text; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s\n", i % 3 ? "the cat sat" : "a dog ran on");
-    put_file(at("t"), text);
+    if (small_text(state)) return -1;
     must_run(TRAIN "--shared-experts 1 --steps 20 --out m");
     return 0;
 }

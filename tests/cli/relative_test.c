@@ -1,7 +1,6 @@
 /* A gpt with relative attention as a user meets it: trained, interrupted, described, and asked for more than
    its context; what does not go with it. */
-#include "check.h"
-#include "cli/shell.h"
+#include "cli/small_text.h"
 
 #define TRAIN                                                                                               \
     "$HEED train -q --task lm --model gpt --train t --unit char --layers 1 --width 16 --heads 2 --context " \
@@ -10,13 +9,7 @@
 
 static int make_text(void **state)
 {
-    if (scratch_make(state)) return -1;
-    shell_prepare();
-    char text[4096];
-    size_t n = 0;
-    for (int i = 0; n + 40 < sizeof text; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s\n", i % 3 ? "the cat sat" : "a dog ran on");
-    put_file(at("t"), text);
+    if (small_text(state)) return -1;
     must_run(TRAIN "--steps 20 --out m");
     return 0;
 }

@@ -85,7 +85,8 @@ static void outputs_are_those_of_transformers(void **state)
         assert_non_null(e);
         if (hd_params_ready(&p, false, &err)) fail_msg("%s", err.text);
         fill(&p, e->router, 2, 1), fill(&p, e->in, 3, 0.6), fill(&p, e->out, 4, 0.6);
-        fill(&p, e->shared.in.w, 5, 0.6), fill(&p, e->shared.gate.w, 6, 0.6);
+        fill(&p, hd_params_find(&p, "layer.shared_experts.gate_proj.weight"), 5, 0.6);
+        fill(&p, hd_params_find(&p, "layer.shared_experts.up_proj.weight"), 6, 0.6);
         fill(&p, e->shared.out.w, 7, 0.6), fill(&p, e->bias, 8, 0.3);
         hd_run_begin(&r, HD_INFERENCE);
         hd_real *x = waves(ROWS * WIDTH, 1, 1);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "run/data.h"
+#include "task/language/passages.h"
 
 #define MARK "<|endoftext|>" /* a line that ends a document, with --documents mark */
 
@@ -28,16 +29,14 @@ static bool is_between(int how, hd_line line)
 typedef struct encoding {
     const hd_tokenizer *tokenizer;
     int how;
-    hd_ids ids;
-    uint8_t *learned;
-    size_t *begin;
-    size_t learned_room, begin_room, documents;
+    hd_passages passages;
 } encoding;
 
 static hd_status put(encoding *e, int32_t id, hd_err *err)
 {
-    hd_status s = id < 0 ? HD_OK : hd_ids_reserve(&e->ids, 1, err);
-    if (!s && id >= 0) e->ids.at[e->ids.count++] = id;
+    hd_ids *ids = &e->passages.ids;
+    hd_status s = id < 0 ? HD_OK : hd_ids_reserve(ids, 1, err);
+    if (!s && id >= 0) ids->at[ids->count++] = id;
     return s;
 }
 
@@ -49,7 +48,7 @@ static hd_status put_lines(encoding *e, const hd_plain_text *t, size_t first, si
     hd_status s = HD_OK;
     for (size_t i = first; !s && i < end; i++) {
         hd_line line = line_at(t, i);
-        s = hd_tokenizer_encode_ids(e->tokenizer, line.text, line.size, &e->ids, err);
+        s = hd_tokenizer_encode_ids(e->tokenizer, line.text, line.size, &e->passages.ids, err);
         if (!s) s = put(e, special.end, err);
     }
     return s || e->how == HD_TRAIN_DOCUMENTS_LINE ? s : put(e, special.end, err);
@@ -64,7 +63,7 @@ static hd_status put_whole(encoding *e, const hd_plain_text *t, size_t first, si
         hd_text_add(&all, line.text, line.size);
     }
     hd_status s = hd_text_status(&all, err);
-    if (!s && all.size) s = hd_tokenizer_encode_ids(e->tokenizer, all.data, all.size, &e->ids, err);
+    if (!s && all.size) s = hd_tokenizer_encode_ids(e->tokenizer, all.data, all.size, &e->passages.ids, err);
     hd_text_release(&all);
     return s ? s : put(e, hd_tokenizer_special(e->tokenizer).end, err);
 }
@@ -72,15 +71,13 @@ static hd_status put_whole(encoding *e, const hd_plain_text *t, size_t first, si
 static hd_status add(encoding *e, const hd_plain_text *t, size_t first, size_t end, hd_err *err)
 {
     bool whole = hd_tokenizer_keeps_lines(e->tokenizer);
-    size_t from = e->ids.count;
-    hd_status s = hd_mem_reserve(&e->begin, &e->begin_room, e->documents + 1, sizeof *e->begin, err);
-    if (!s) e->begin[e->documents++] = from;
-    if (!s) s = put(e, hd_tokenizer_special(e->tokenizer).start, err);
+    size_t from = e->passages.ids.count;
+    hd_status s = put(e, hd_tokenizer_special(e->tokenizer).start, err);
     if (!s) s = (whole ? put_whole : put_lines)(e, t, first, end, err);
-    if (!s) s = hd_mem_reserve(&e->learned, &e->learned_room, e->ids.count, 1, err);
+    if (!s) s = hd_passages_add(&e->passages, from, err);
     if (s) return s;
-    memset(e->learned + from, 1, e->ids.count - from);
-    e->learned[from] = 0;
+    memset(e->passages.learned + from, 1, e->passages.ids.count - from);
+    e->passages.learned[from] = 0;
     return HD_OK;
 }
 
@@ -96,52 +93,18 @@ static hd_status encode(encoding *e, const hd_plain_text *t, hd_err *err)
     return s;
 }
 
-static void release(encoding *e)
-{
-    hd_ids_release(&e->ids);
-    hd_mem_free(e->learned);
-    hd_mem_free(e->begin);
-}
-
-/* Takes documents from .. to-1. */
-static hd_status text_of(hd_stream_text *out, const encoding *e, size_t from, size_t to, hd_err *err)
-{
-    size_t first = e->begin[from], n = (to < e->documents ? e->begin[to] : e->ids.count) - first;
-    hd_stream_text t = {.ids = hd_mem_array(n, sizeof *t.ids),
-                        .learned = hd_mem_array(n, 1),
-                        .begin = hd_mem_array(to - from, sizeof *t.begin),
-                        .pieces = to - from,
-                        .lines = to - from,
-                        .count = n,
-                        .characters = n,
-                        .documents = true};
-    if (!t.ids || !t.learned || !t.begin)
-        return hd_stream_text_release(&t), hd_err_nomem(err, n * sizeof *t.ids);
-    memcpy(t.ids, e->ids.at + first, n * sizeof *t.ids);
-    memcpy(t.learned, e->learned + first, n);
-    for (size_t i = from; i < to; i++) t.begin[i - from] = e->begin[i] - first;
-    t.hash = hd_ids_hash(t.ids, n);
-    for (size_t i = 0; i < t.pieces; i++) t.hash = (t.hash ^ t.begin[i]) * 0x100000001b3u;
-    *out = t;
-    return HD_OK;
-}
-
 /* -- a run -- */
 
-static hd_status split(hd_stream_text *train, hd_stream_text *valid, const encoding *e, const encoding *held,
-                       double fraction, const char *file, hd_err *err)
+static hd_status split(hd_stream_text *train, hd_stream_text *valid, const encoding e[2], double fraction,
+                       const char *file, hd_err *err)
 {
-    size_t kept = e->documents;
-    if (!kept) return hd_err_set(err, HD_EFORMAT, "%s: there is no document in it", file);
-    if (!held->documents && fraction > 0 && kept < 2)
+    const hd_passages *all = &e[0].passages, *held = &e[1].passages;
+    if (!all->count) return hd_err_set(err, HD_EFORMAT, "%s: there is no document in it", file);
+    if (!held->count && fraction > 0 && all->count < 2)
         return hd_err_set(err, HD_EARG, "%s: one document cannot be parted: give --valid", file);
-    if (!held->documents && fraction > 0) {
-        kept = (size_t)((1 - fraction) * (double)kept + 0.5);
-        kept = kept < 1 ? 1 : kept >= e->documents ? e->documents - 1 : kept;
-    }
-    hd_status s = text_of(train, e, 0, kept, err);
-    if (!s && kept < e->documents) s = text_of(valid, e, kept, e->documents, err);
-    return s || !held->documents ? s : text_of(valid, held, 0, held->documents, err);
+    hd_status s = hd_passages_split(train, valid, all, held, fraction, err);
+    train->documents = valid->documents = true;
+    return s;
 }
 
 hd_status hd_documents_read(hd_stream_text *train, hd_stream_text *valid, hd_tokenizer **tokenizer,
@@ -159,9 +122,10 @@ hd_status hd_documents_read(hd_stream_text *train, hd_stream_text *valid, hd_tok
     if (!st && !*tokenizer) st = hd_session_tokenizer(s, tokenizer, hd_plain_feed(&walk), err);
     e[0].tokenizer = e[1].tokenizer = *tokenizer;
     for (int i = 0; !st && i < 2; i++) st = encode(&e[i], &text[i], err);
-    if (!st) st = split(train, valid, &e[0], &e[1], o->valid_fraction, files[0].at[0], err);
+    if (!st) st = split(train, valid, e, o->valid_fraction, files[0].at[0], err);
     s->train = train->hash, s->valid = valid->hash, s->validates = valid->count > 0;
-    for (int i = 0; i < 2; i++) release(&e[i]), hd_plain_text_release(&text[i]), hd_files_release(&files[i]);
+    for (int i = 0; i < 2; i++)
+        hd_passages_release(&e[i].passages), hd_plain_text_release(&text[i]), hd_files_release(&files[i]);
     return st;
 }
 

@@ -8,15 +8,14 @@
 #include "base/mem.h"
 #include "run/data.h"
 #include "task/language/chat/form.h"
+#include "task/language/passages.h"
 
 typedef struct reader {
     const hd_chat_form *form;
     const hd_tokenizer *tokenizer;
     hd_text contents; /* of a fresh vocabulary: roles and contents, line by line */
-    hd_ids ids;
-    uint8_t *learned;
-    size_t *begin;
-    size_t learned_room, begin_room, dialogues, answers;
+    hd_passages passages;
+    size_t answers; /* tokens of them */
 } reader;
 
 bool hd_is_dialogues(const char *path)
@@ -71,25 +70,21 @@ static char mark_of(const hd_marked *m, const hd_piece *p)
 
 static hd_status add_tokens(reader *r, const hd_marked *m, hd_err *err)
 {
+    hd_passages *t = &r->passages;
     hd_pieces p = {0};
-    size_t first = r->ids.count;
+    size_t first = t->ids.count;
     hd_status s = hd_chat_form_pieces(r->tokenizer, m, &p, err);
-    if (!s) s = hd_ids_add_pieces(&r->ids, &p, err);
-    if (!s) s = hd_mem_reserve(&r->learned, &r->learned_room, r->ids.count + 1, 1, err);
-    if (!s) s = hd_mem_reserve(&r->begin, &r->begin_room, r->dialogues + 1, sizeof *r->begin, err);
+    if (!s && p.count > 1) s = hd_ids_add_pieces(&t->ids, &p, err);
+    if (!s && p.count > 1) s = hd_passages_add(t, first, err);
     bool ends = false;
-    for (size_t i = 0; !s && i < p.count; i++) {
+    for (size_t i = 0; !s && p.count > 1 && i < p.count; i++) {
         char mark = mark_of(m, &p.at[i]);
         bool control = false, after = ends && mark == HD_MARK_TEMPLATE;
         if (after) s = is_control(&control, r->tokenizer, p.at[i].id, err);
-        r->learned[first + i] = mark == HD_MARK_ANSWER || after;
-        r->answers += r->learned[first + i];
+        t->learned[first + i] = mark == HD_MARK_ANSWER || after;
+        r->answers += t->learned[first + i];
         ends = mark == HD_MARK_ANSWER || (after && !control);
     }
-    if (!s && p.count > 1)
-        r->begin[r->dialogues++] = first;
-    else
-        r->ids.count = first;
     hd_pieces_release(&p);
     return s;
 }
@@ -147,41 +142,17 @@ static hd_status read_files(reader *r, const hd_files *files, hd_err *err)
                 ? read_file(r, files->at[i], err)
                 : hd_err_set(err, HD_EARG, "%s is no file of dialogues (.jsonl), as others here are",
                              files->at[i]);
-    if (!s && r->tokenizer && (!r->dialogues || !r->answers))
+    if (!s && r->tokenizer && (!r->passages.count || !r->answers))
         s = hd_err_set(err, HD_EFORMAT,
                        "%s: there is no answer to learn from: no message has the role \"assistant\"",
                        files->at[0]);
     return s;
 }
 
-/* Takes the dialogues from..to-1 out of a reader. */
-static hd_status text_of(hd_stream_text *out, const reader *r, size_t from, size_t to, hd_err *err)
-{
-    size_t first = r->begin[from], n = (to < r->dialogues ? r->begin[to] : r->ids.count) - first;
-    hd_stream_text t = {.ids = hd_mem_array(n, sizeof *t.ids),
-                        .learned = hd_mem_array(n, 1),
-                        .begin = hd_mem_array(to - from, sizeof *t.begin),
-                        .pieces = to - from,
-                        .lines = to - from,
-                        .count = n,
-                        .characters = n};
-    if (!t.ids || !t.learned || !t.begin)
-        return hd_stream_text_release(&t), hd_err_nomem(err, n * sizeof *t.ids);
-    memcpy(t.ids, r->ids.at + first, n * sizeof *t.ids);
-    memcpy(t.learned, r->learned + first, n);
-    for (size_t i = from; i < to; i++) t.begin[i - from] = r->begin[i] - first;
-    t.hash = hd_ids_hash(t.ids, n);
-    for (size_t i = 0; i < n; i++) t.hash = (t.hash ^ t.learned[i]) * 0x100000001b3u;
-    *out = t;
-    return HD_OK;
-}
-
 static void release(reader *r)
 {
     hd_text_release(&r->contents);
-    hd_ids_release(&r->ids);
-    hd_mem_free(r->learned);
-    hd_mem_free(r->begin);
+    hd_passages_release(&r->passages);
 }
 
 static bool next_content(void *context, hd_line *line)
@@ -211,14 +182,7 @@ static hd_status encode(hd_stream_text *train, hd_stream_text *valid, const hd_c
     reader r = {.form = form, .tokenizer = t}, held = {.form = form, .tokenizer = t};
     hd_status s = read_files(&r, &files[0], err);
     if (!s && files[1].count) s = read_files(&held, &files[1], err);
-    size_t kept = s ? 0 : r.dialogues;
-    if (!files[1].count && fraction > 0 && kept > 1) {
-        kept = (size_t)((1 - fraction) * (double)kept + 0.5);
-        kept = kept < 1 ? 1 : kept >= r.dialogues ? r.dialogues - 1 : kept;
-    }
-    if (!s) s = text_of(train, &r, 0, kept, err);
-    if (!s && kept < r.dialogues) s = text_of(valid, &r, kept, r.dialogues, err);
-    if (!s && held.dialogues) s = text_of(valid, &held, 0, held.dialogues, err);
+    if (!s) s = hd_passages_split(train, valid, &r.passages, &held.passages, fraction, err);
     release(&r);
     release(&held);
     return s;
