@@ -76,7 +76,7 @@ fuzz: ## feed every reader of files FUZZ_RUNS broken ones
 	@build-fuzz/fuzz_pictures -runs=$(FUZZ_RUNS) -max_len=600 -dict=tests/fuzz/pictures.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-pictures
 	@build-fuzz/fuzz_midi -runs=$(FUZZ_RUNS) -max_len=400 -dict=tests/fuzz/midi.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-midi
 	@build-fuzz/fuzz_strokes -runs=$(FUZZ_RUNS) -max_len=4096 -dict=tests/fuzz/strokes.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-strokes
-	@build-fuzz/fuzz_template -runs=$(FUZZ_RUNS) -max_len=4096 -dict=tests/fuzz/template.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-template
+	@build-fuzz/fuzz_template -runs=$(FUZZ_RUNS) -max_len=4096 -dict=tests/fuzz/template.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-template tests/fuzz/template
 
 install: ## install under PREFIX (default /usr/local), below DESTDIR if set
 	$(call configure,build,$(plain) -DCMAKE_INSTALL_PREFIX='$(PREFIX)')
