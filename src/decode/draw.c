@@ -44,8 +44,9 @@ static hd_real least(const hd_real *x, size_t v, const hd_draw_opt *o, hd_real *
     bool shares = o->top_p > 0 && o->top_p < 1;
     for (size_t i = 0; i < v; i++) most = (double)x[i] > most ? (double)x[i] : most;
     size_t n = likelier(x, v, most + t * log((double)o->min_p) - 1e-3, sorted);
-    if (o->top_k > n && shares)
-        n = likelier(x, v, -INFINITY, sorted); /* their sum counts more than min-p leaves */
+    /* the sum of top-k is of more than min-p leaves */
+    for (double reach = 8; shares && n < o->top_k && reach < 1e4; reach *= 2)
+        n = likelier(x, v, reach < 5e3 ? most - t * reach : -INFINITY, sorted);
     if (!n) return -INFINITY; /* none is a number */
     qsort(sorted, n, sizeof *sorted, falling);
     size_t kept = o->top_k && o->top_k < n ? o->top_k : n;
