@@ -175,13 +175,26 @@ static vectors joint_vectors(hd_run *r, const hd_mha *m, hd_rows x, const int32_
     return (vectors){.q = hd_slice_cols(r, qkv, 0, qw), .kv = hd_slice_cols(r, qkv, qw, 2 * kw)};
 }
 
-/* The same apart, since norms of queries and keys need their rows dense. */
+/* Before norms of queries and keys: apart, since those of heads need dense rows, but a single row, as steps
+   of decoding have it, is dense in any case, where the whole weight is there in the form of its parts. */
+static vectors vectors_to_norm(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory)
+{
+    size_t qw = (size_t)m->heads * m->head_width, kw = (size_t)m->kv_heads * m->head_width;
+    if (r->taping || memory.t != x.t || !m->qkv || hd_rows_of(x.t) > 1 ||
+        !m->qkv->t.prepared != !m->q->t.prepared)
+        return (vectors){.q = hd_lora_linear(r, x, m->q, value(m->q_bias), HD_IDENTITY),
+                         .k = hd_lora_linear(r, memory, m->k, value(m->k_bias), HD_IDENTITY),
+                         .v = hd_lora_linear(r, memory, m->v, value(m->v_bias), HD_IDENTITY)};
+    hd_tensor *qkv = hd_lora_linear(r, x, m->qkv, joint_bias(r, m, true), HD_IDENTITY);
+    return (vectors){.q = hd_slice_cols(r, qkv, 0, qw),
+                     .k = hd_slice_cols(r, qkv, qw, kw),
+                     .v = hd_slice_cols(r, qkv, qw + kw, kw)};
+}
+
 static vectors normed_vectors(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, const int32_t *pos,
                               const int32_t *memory_pos)
 {
-    vectors y = {.q = hd_lora_linear(r, x, m->q, value(m->q_bias), HD_IDENTITY),
-                 .k = hd_lora_linear(r, memory, m->k, value(m->k_bias), HD_IDENTITY),
-                 .v = hd_lora_linear(r, memory, m->v, value(m->v_bias), HD_IDENTITY)};
+    vectors y = vectors_to_norm(r, m, x, memory);
     y.q = rotated(r, m, vectors_normed(r, m, &m->query_norm, y.q), pos, m->heads);
     y.k = rotated(r, m, vectors_normed(r, m, &m->key_norm, y.k), memory_pos, m->kv_heads);
     return y;

@@ -136,7 +136,7 @@ static void reshape_back(hd_run *r, const hd_node *n)
 hd_tensor *hd_reshape(hd_run *r, hd_tensor *x, size_t rows, size_t cols)
 {
     if (!x) return NULL;
-    if (rows * cols != hd_count_of(x) || x->stride != hd_cols_of(x))
+    if (rows * cols != hd_count_of(x) || (x->stride != hd_cols_of(x) && hd_rows_of(x) > 1))
         return hd_fail(r, HD_ESHAPE, "reshape: %zu x %zu, %zu numbers apart, as %zu x %zu", hd_rows_of(x),
                        hd_cols_of(x), x->stride, rows, cols);
     hd_tensor *y = hd_host_take(r, sizeof *y);
