@@ -57,8 +57,9 @@ typedef struct hd_passage {
     hd_encdec_opt encdec;
     hd_classifier_opt classifier;
     hd_detr_opt detr;
-    bool copies;       /* of a translator: its output is a copy of the target's table */
-    char left_out[32]; /* tensors whose names begin so say nothing; "": none */
+    bool copies;                          /* of a translator: its output is a copy of the target's table */
+    const struct hd_safetensors *weights; /* in place of those in `from`; borrowed; NULL: none */
+    char left_out[32];                    /* tensors whose names begin so say nothing; "": none */
 } hd_passage;
 
 /* For `make`: of p->bert and so on. */

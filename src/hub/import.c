@@ -84,7 +84,7 @@ static hd_status check_size(hd_passage *p, hd_model_config *c, hd_err *err)
         else
             hd_err_set(err, s, "%s", why.text);
     }
-    if (!s) s = hd_family_weights_fit(m.params, p->from, err);
+    if (!s) s = hd_family_weights_fit(m.params, p->from, p->weights, err);
     hd_model_free(&m);
     hd_backend_free(nowhere);
     p->encdec.positions = positions;
@@ -105,14 +105,15 @@ static hd_status import(hd_passage *p, hd_model_config *c, hd_backend *backend, 
         if (m.params->err.status) s = hd_err_set(err, m.params->err.status, "%s", m.params->err.text);
     }
     const hd_weights_ignored ignored = {p->family->ignored, p->left_out};
-    if (!s) s = hd_family_weights_load(m.params, p->from, &ignored, err);
+    if (!s) s = hd_family_weights_load(m.params, p->from, p->weights, &ignored, err);
     if (!s && form->complete) s = form->complete(p, err);
     if (!s) s = hd_model_folder_write(&p->m, p->to, err);
     if (!s) s = hd_family_carry(p, err);
     return s ? s : hd_model_config_seal(p->to, err); /* with the files that were carried over, too */
 }
 
-static hd_status import_folder(const char *from, const char *to, hd_backend *backend, hd_err *err)
+static hd_status import_with(const char *from, const hd_safetensors *weights, const char *to,
+                             hd_backend *backend, hd_err *err)
 {
     hd_staging made;
     hd_model_config c;
@@ -122,7 +123,7 @@ static hd_status import_folder(const char *from, const char *to, hd_backend *bac
     if (!s && !family->form->sentences) s = hd_family_sentence_refuse(from, err);
     if (!s) s = hd_staging_begin(&made, to, err);
     if (!s) {
-        hd_passage p = {.family = family, .from = from, .to = made.temp};
+        hd_passage p = {.family = family, .from = from, .to = made.temp, .weights = weights};
         s = hd_staging_end(&made, import(&p, &c, backend, err), err);
         hd_model_folder_release(&p.m);
     }
@@ -130,7 +131,12 @@ static hd_status import_folder(const char *from, const char *to, hd_backend *bac
     return s;
 }
 
-/* By way of a folder beside the model's, as transformers would have it. */
+static hd_status import_folder(const char *from, const char *to, hd_backend *backend, hd_err *err)
+{
+    return import_with(from, NULL, to, backend, err);
+}
+
+/* By way of a folder beside the model's, which has all but the weights as transformers would have it. */
 static hd_status import_gguf(const char *from, const char *to, hd_backend *backend, hd_err *err)
 {
     char folder[HD_PATH];
@@ -139,8 +145,10 @@ static hd_status import_gguf(const char *from, const char *to, hd_backend *backe
     bool made = false;
     hd_status s = hd_folder_make(folder, &made, err);
     if (!s && !made) return hd_err_set(err, HD_EFILE, "%s is in the way: remove it", folder);
-    if (!s) s = hd_gguf_unpack(from, folder, err);
-    if (!s) s = import_folder(folder, to, backend, err);
+    hd_gguf_unpacked file = {0};
+    if (!s) s = hd_gguf_unpack(&file, from, folder, err);
+    if (!s) s = import_with(folder, file.weights, to, backend, err);
+    hd_gguf_unpacked_release(&file);
     hd_err why = {0};
     if (made && hd_folder_remove(folder, &why) && !s) s = hd_err_set(err, why.status, "%s", why.text);
     return s;

@@ -11,8 +11,9 @@
 enum { MOST_INDEX = 1 << 26, MOST_FILES = 1000 };
 
 typedef struct weights {
-    hd_safetensors *file[MOST_FILES];
-    const char *name[MOST_FILES]; /* of the file, in the index */
+    const hd_safetensors *file[MOST_FILES];
+    hd_safetensors *opened[MOST_FILES]; /* the same, those that are closed here */
+    const char *name[MOST_FILES];       /* of the file, in the index */
     size_t count;
 } weights;
 
@@ -38,12 +39,14 @@ static hd_status add_file(weights *w, const char *folder, const char *index, con
         return hd_err_set(err, HD_ELIMIT, "%s: more than %d files", index, MOST_FILES);
     if (!*name || strchr(name, '/'))
         return hd_err_set(err, HD_EFORMAT, "%s: '%.60s' is not the name of a file beside it", index, name);
+    hd_safetensors *file = NULL;
     hd_status s = hd_path(path, folder, name, err);
-    if (!s) s = (is_torch(name) ? hd_torch_open : hd_safetensors_open)(&w->file[w->count], path, err);
-    if (!s) w->name[w->count++] = name; /* from here on it is closed with the others */
+    if (!s) s = (is_torch(name) ? hd_torch_open : hd_safetensors_open)(&file, path, err);
+    if (s) return s;
+    w->opened[w->count] = file; /* from here on it is closed with the others */
+    w->file[w->count] = file, w->name[w->count++] = name;
     bool known;
-    if (!s) s = hd_safetensors_verify(w->file[w->count - 1], &known, err);
-    return s;
+    return hd_safetensors_verify(file, &known, err);
 }
 
 /* The names stay valid as long as the arena. */
@@ -102,16 +105,16 @@ static bool is_ignored(const char *name, const hd_weights_ignored *i)
     return has_ending(name, i->endings) || (size && !strncmp(name, i->start, size));
 }
 
-static hd_status check_names(const hd_params *p, const weights *w, const char *folder,
-                             const hd_weights_ignored *ignored, hd_err *err)
+static hd_status check_names(const hd_params *p, const weights *w, const hd_weights_ignored *ignored,
+                             hd_err *err)
 {
     for (size_t f = 0; f < w->count; f++)
         for (size_t i = 0; i < hd_safetensors_count(w->file[f]); i++) {
             const char *name = hd_safetensors_at(w->file[f], i)->name;
             if (!is_ignored(name, ignored) && !is_known(p, name))
                 return hd_err_set(err, HD_EFORMAT,
-                                  "%s/%s: tensor \"%.120s\" does not belong to a model of this config.json",
-                                  folder, w->name[f], name);
+                                  "%s: tensor \"%.120s\" does not belong to a model of this config.json",
+                                  hd_safetensors_file(w->file[f]), name);
         }
     return HD_OK;
 }
@@ -123,27 +126,30 @@ typedef struct opened {
     hd_arena arena; /* of the index */
 } opened;
 
-static hd_status begin(opened *o, const char *folder, hd_err *err)
+static hd_status begin(opened *o, const char *folder, const hd_safetensors *made, hd_err *err)
 {
     hd_arena_init(&o->arena, hd_allocator_host, 0);
     o->w = hd_mem_zero(sizeof *o->w);
-    return o->w ? open_all(o->w, &o->arena, folder, err) : hd_err_nomem(err, sizeof *o->w);
+    if (!o->w) return hd_err_nomem(err, sizeof *o->w);
+    if (!made) return open_all(o->w, &o->arena, folder, err);
+    o->w->file[0] = made, o->w->name[0] = hd_safetensors_file(made), o->w->count = 1;
+    return HD_OK;
 }
 
 static void end(opened *o)
 {
-    for (size_t i = 0; o->w && i < o->w->count; i++) hd_safetensors_free(o->w->file[i]);
+    for (size_t i = 0; o->w && i < o->w->count; i++) hd_safetensors_free(o->w->opened[i]);
     hd_arena_release(&o->arena);
     hd_mem_free(o->w);
 }
 
-hd_status hd_family_weights_load(hd_params *p, const char *folder, const hd_weights_ignored *ignored,
-                                 hd_err *err)
+hd_status hd_family_weights_load(hd_params *p, const char *folder, const hd_safetensors *made,
+                                 const hd_weights_ignored *ignored, hd_err *err)
 {
     opened o;
-    hd_status s = begin(&o, folder, err);
-    if (!s) s = check_names(p, o.w, folder, ignored, err);
-    if (!s) s = hd_params_load_all(p, (const hd_safetensors *const *)o.w->file, o.w->count, err);
+    hd_status s = begin(&o, folder, made, err);
+    if (!s) s = check_names(p, o.w, ignored, err);
+    if (!s) s = hd_params_load_all(p, o.w->file, o.w->count, err);
     end(&o);
     return s;
 }
@@ -152,7 +158,7 @@ hd_status hd_family_weights_have(bool *out, const char *folder, const char *endi
 {
     opened o;
     const char *const endings[] = {ending, NULL};
-    hd_status s = begin(&o, folder, err);
+    hd_status s = begin(&o, folder, NULL, err);
     *out = false;
     for (size_t f = 0; !s && f < o.w->count; f++)
         for (size_t i = 0; i < hd_safetensors_count(o.w->file[f]); i++)
@@ -161,11 +167,12 @@ hd_status hd_family_weights_have(bool *out, const char *folder, const char *endi
     return s;
 }
 
-hd_status hd_family_weights_fit(const hd_params *p, const char *folder, hd_err *err)
+hd_status hd_family_weights_fit(const hd_params *p, const char *folder, const hd_safetensors *made,
+                                hd_err *err)
 {
     opened o;
     size_t numbers = 0, wanted = hd_params_size(p);
-    hd_status s = begin(&o, folder, err);
+    hd_status s = begin(&o, folder, made, err);
     for (size_t f = 0; !s && f < o.w->count; f++)
         for (size_t i = 0; i < hd_safetensors_count(o.w->file[f]); i++)
             numbers += hd_safetensors_at(o.w->file[f], i)->count;

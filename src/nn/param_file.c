@@ -177,8 +177,8 @@ static bool read_numbers(hd_real *to, hd_team *team, const hd_param *one, const 
 }
 
 /* Directly into the parameter if its memory is on the host. */
-static hd_status load_one(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e,
-                          hd_err *err)
+static hd_status load_data(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e,
+                           hd_err *err)
 {
     size_t bytes = hd_count_of(&one->t) * sizeof(hd_real);
     hd_team *team = p->backend->team;
@@ -192,6 +192,20 @@ static hd_status load_one(hd_params *p, hd_param *one, const hd_safetensors *s, 
                         hd_safetensors_file(s), e->name);
     if (!st) st = hd_params_set(p, one, to);
     if (!team) hd_mem_free(to);
+    return st;
+}
+
+static hd_status load_one(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e,
+                          hd_err *err)
+{
+    if (e->data) return load_data(p, one, s, e, err);
+    float *made = hd_mem_array(e->count, sizeof *made);
+    if (!made) return hd_err_nomem(err, e->bytes);
+    hd_entry whole = *e;
+    whole.data = (const uint8_t *)made;
+    hd_status st = hd_safetensors_make(s, e, made, err);
+    if (!st) st = load_data(p, one, s, &whole, err);
+    hd_mem_free(made);
     return st;
 }
 

@@ -114,7 +114,7 @@ hd_status hd_safetensors_verify(const hd_safetensors *s, bool *known, hd_err *er
 
 void hd_safetensors_forget(const hd_safetensors *s, const void *from, size_t bytes)
 {
-    hd_map_forget(&s->map, from, bytes);
+    if (!s->fetch) hd_map_forget(&s->map, from, bytes);
 }
 
 hd_status hd_safetensors_load(const hd_safetensors *s, const char *name, const hd_tensor *to, hd_err *err)

@@ -13,8 +13,9 @@ typedef struct hd_entry {
     hd_dtype dtype;
     int rank;
     size_t *shape;       /* rank numbers; a file may hold more than HD_RANK dimensions */
-    const uint8_t *data; /* inside the mapping, perhaps unaligned */
+    const uint8_t *data; /* inside the mapping, perhaps unaligned; NULL: hd_safetensors_make gives it */
     size_t bytes, count;
+    size_t made; /* its number for that */
 } hd_entry;
 
 typedef struct hd_safetensors hd_safetensors;
@@ -27,6 +28,20 @@ hd_status hd_safetensors_parse(hd_safetensors **out, const void *bytes, size_t s
    anything but tensors is refused. Several entries may share the same bytes. */
 hd_status hd_torch_open(hd_safetensors **out, const char *path, hd_err *err);
 hd_status hd_torch_parse(hd_safetensors **out, const void *bytes, size_t size, const char *name, hd_err *err);
+
+/* Writes the numbers of entry i, dense. */
+typedef hd_status hd_fetch_fn(void *context, size_t i, void *to, hd_err *err);
+typedef struct hd_named {
+    const char *name;
+    const hd_tensor *tensor; /* host memory; rows may be strided */
+} hd_named;
+
+/* Tensors that lie in no file as they are: shapes without data, whose numbers `fetch` writes as floats when
+   they are wanted. Names and context must outlive the result; `name` stands for the path in messages. */
+hd_status hd_safetensors_made(hd_safetensors **out, const char *name, const hd_named *entries, size_t count,
+                              hd_fetch_fn *fetch, void *context, hd_err *err);
+/* The numbers of an entry without data. */
+hd_status hd_safetensors_make(const hd_safetensors *s, const hd_entry *e, float *to, hd_err *err);
 void hd_safetensors_free(hd_safetensors *s);
 
 const char *hd_safetensors_file(const hd_safetensors *s); /* its name, for messages */
@@ -43,13 +58,8 @@ hd_status hd_safetensors_match(const hd_entry **out, const hd_safetensors *s, co
                                const hd_tensor *to, hd_err *err);
 /* Drops these bytes of an entry, which are not needed again (hd_map_forget). */
 void hd_safetensors_forget(const hd_safetensors *s, const void *from, size_t bytes);
-/* Fills `to` (dense) from entry `name`, with the same checks. */
+/* Fills `to` (dense) from entry `name` of a file, with the same checks. */
 hd_status hd_safetensors_load(const hd_safetensors *s, const char *name, const hd_tensor *to, hd_err *err);
-
-typedef struct hd_named {
-    const char *name;
-    const hd_tensor *tensor; /* host memory; rows may be strided */
-} hd_named;
 
 typedef struct hd_meta {
     const char *key, *value;
@@ -69,8 +79,6 @@ hd_status hd_safetensors_verify(const hd_safetensors *s, bool *known, hd_err *er
 hd_status hd_safetensors_save(const char *path, const hd_named *entries, size_t count, const hd_meta *meta,
                               size_t metas, hd_err *err);
 
-/* Writes the numbers of entry i, dense. */
-typedef hd_status hd_fetch_fn(void *context, size_t i, void *to, hd_err *err);
 /* The same, with data for tensors without any supplied one at a time: only one has to be in memory. */
 hd_status hd_safetensors_save_fetched(const char *path, const hd_named *entries, size_t count,
                                       const hd_meta *meta, size_t metas, hd_fetch_fn *fetch, void *context,

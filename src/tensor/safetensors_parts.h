@@ -20,8 +20,10 @@ struct hd_safetensors {
     size_t count;
     size_t *shapes; /* all of them, one after the other */
     const uint8_t *data;
-    size_t size;   /* the data after the header */
-    size_t header; /* its bytes */
+    size_t size;        /* the data after the header */
+    size_t header;      /* its bytes */
+    hd_fetch_fn *fetch; /* of tensors that are made; NULL: they are in the file */
+    void *context;      /* of it */
 };
 
 int hd_entry_by_name(const void *a, const void *b); /* compares two, for qsort and bsearch */

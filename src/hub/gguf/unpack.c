@@ -14,15 +14,20 @@ bool hd_gguf_is(const char *path)
     return got == sizeof magic && !memcmp(magic, "GGUF", sizeof magic);
 }
 
-hd_status hd_gguf_unpack(const char *path, const char *folder, hd_err *err)
+hd_status hd_gguf_unpack(hd_gguf_unpacked *out, const char *path, const char *folder, hd_err *err)
 {
-    hd_gguf *file = NULL;
-    hd_status s = hd_gguf_open(&file, path, err);
+    hd_status s = hd_gguf_open(&out->file, path, err);
     if (s) return s;
-    hd_gguf_model m = {.file = file, .folder = folder};
+    hd_gguf_model m = {.file = out->file, .folder = folder};
     s = hd_gguf_put_config(&m, err);
     if (!s) s = hd_gguf_put_tokenizer(&m, err);
-    if (!s) s = hd_gguf_put_weights(&m, err);
-    hd_gguf_free(file);
-    return s;
+    return s ? s : hd_gguf_weights(out, &m, err);
+}
+
+void hd_gguf_unpacked_release(hd_gguf_unpacked *u)
+{
+    hd_safetensors_free(u->weights);
+    hd_gguf_sources_free(u->sources);
+    hd_gguf_free(u->file);
+    *u = (hd_gguf_unpacked){0};
 }

@@ -1,16 +1,24 @@
-/* GGUF files made into folders as transformers has them: config.json, model.safetensors, tokenizer.json,
-   tokenizer_config.json. What is read from there on is a published model like any other. */
+/* GGUF files made into folders as transformers has them: config.json, tokenizer.json, tokenizer_config.json;
+   and their weights under its names. What is read from there on is a published model like any other. */
 #ifndef HD_HUB_GGUF_UNPACK_H
 #define HD_HUB_GGUF_UNPACK_H
 
 #include "base/json.h"
 #include "tensor/gguf.h"
+#include "tensor/safetensors.h"
 
 /* Whether a file begins as GGUF files do. */
 bool hd_gguf_is(const char *path);
 
-/* Into an existing folder. */
-hd_status hd_gguf_unpack(const char *path, const char *folder, hd_err *err);
+typedef struct hd_gguf_unpacked {
+    hd_safetensors *weights; /* made from the file */
+    hd_gguf *file;
+    struct hd_gguf_sources *sources;
+} hd_gguf_unpacked;
+
+/* Into an existing folder, but for the weights. Accepts {0}, also for the release. */
+hd_status hd_gguf_unpack(hd_gguf_unpacked *out, const char *path, const char *folder, hd_err *err);
+void hd_gguf_unpacked_release(hd_gguf_unpacked *u);
 
 /* -- for the files of this folder -- */
 
@@ -37,7 +45,9 @@ typedef struct hd_gguf_model {
 } hd_gguf_model;
 
 hd_status hd_gguf_put_config(hd_gguf_model *m, hd_err *err); /* fills the sizes of m, too */
-hd_status hd_gguf_put_weights(const hd_gguf_model *m, hd_err *err);
+/* The sources are those of the tensors, from the file of m. */
+hd_status hd_gguf_weights(hd_gguf_unpacked *out, const hd_gguf_model *m, hd_err *err);
+void hd_gguf_sources_free(struct hd_gguf_sources *s); /* accepts NULL */
 hd_status hd_gguf_put_tokenizer(const hd_gguf_model *m, hd_err *err);
 
 /* -- for config.c and family.c -- */

@@ -4,10 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file/folder.h"
 #include "base/mem.h"
 #include "hub/gguf/unpack.h"
-#include "tensor/safetensors.h"
 
 enum { NAME = 128, MOST_EXPERTS = 4096 };
 
@@ -74,11 +72,11 @@ typedef struct source {
     hd_tensor shape;
 } source;
 
-typedef struct sources {
-    const hd_gguf_model *m;
+typedef struct hd_gguf_sources {
+    const hd_gguf_model *m; /* while they are looked for */
     source *at;
     size_t count, room;
-    hd_err *err;
+    hd_err *err; /* the same */
 } sources;
 
 static hd_status refuse(const sources *all, const hd_gguf_tensor *t, const char *what)
@@ -242,18 +240,24 @@ static hd_status fetch(void *context, size_t i, void *out, hd_err *err)
     return HD_OK;
 }
 
-hd_status hd_gguf_put_weights(const hd_gguf_model *m, hd_err *err)
+void hd_gguf_sources_free(sources *s)
 {
-    char path[HD_PATH];
-    sources all = {.m = m, .err = err};
+    if (s) hd_mem_free(s->at);
+    hd_mem_free(s);
+}
+
+hd_status hd_gguf_weights(hd_gguf_unpacked *out, const hd_gguf_model *m, hd_err *err)
+{
+    sources *all = out->sources = hd_mem_zero(sizeof *all);
+    if (!all) return hd_err_nomem(err, sizeof *all);
     hd_status s = HD_OK;
-    for (size_t i = 0; !s && i < hd_gguf_count(m->file); i++) s = take_one(&all, hd_gguf_at(m->file, i));
-    hd_named *entry = s ? NULL : hd_mem_array(all.count + 1, sizeof *entry);
-    if (!s && !entry) s = hd_err_nomem(err, all.count * sizeof *entry);
-    for (size_t i = 0; !s && i < all.count; i++) entry[i] = (hd_named){all.at[i].name, &all.at[i].shape};
-    if (!s) s = hd_path(path, m->folder, "model.safetensors", err);
-    if (!s) s = hd_safetensors_save_fetched(path, entry, all.count, NULL, 0, fetch, &all, err);
+    all->m = m, all->err = err;
+    for (size_t i = 0; !s && i < hd_gguf_count(m->file); i++) s = take_one(all, hd_gguf_at(m->file, i));
+    hd_named *entry = s ? NULL : hd_mem_array(all->count + 1, sizeof *entry);
+    if (!s && !entry) s = hd_err_nomem(err, all->count * sizeof *entry);
+    for (size_t i = 0; !s && i < all->count; i++) entry[i] = (hd_named){all->at[i].name, &all->at[i].shape};
+    if (!s) s = hd_safetensors_made(&out->weights, hd_gguf_file(m->file), entry, all->count, fetch, all, err);
     hd_mem_free(entry);
-    hd_mem_free(all.at);
+    all->m = NULL, all->err = NULL;
     return s;
 }
