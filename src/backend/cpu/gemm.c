@@ -2,6 +2,7 @@
    rows, or of columns when there are few rows. For few rows packing all of b is not worth it: they read the
    weights unpacked. No element is ever summed by two workers. */
 #include "backend/cpu/product/product.h"
+#include "backend/cpu/vector.h"
 
 typedef struct job {
     hd_product p;
@@ -34,6 +35,50 @@ static void multiply_part(void *arg, size_t begin, size_t end, int worker)
         KERNEL(bf16_product)(&j->p, row, row_end, begin, end, panel);
     else
         KERNEL(product)(&j->p, row, row_end, begin, end, (hd_real *)panel);
+}
+
+/* -- few rows with a b [K,N] as it lies: each number is the chain over k that the product makes -- */
+
+enum { LYING_ROWS = 2, LYING = 8 }; /* vectors of columns that go together */
+
+static bool lies(const hd_gemm_args *g)
+{
+    return !g->b_transposed && !g->a_transposed && hd_rows_of(g->y) <= LYING_ROWS &&
+           hd_cols_of(g->y) % VL == 0 && !g->add && !g->bias && !g->before && g->act == HD_IDENTITY;
+}
+
+INLINE void row_columns(const job *j, const hd_real *a, hd_real *c, size_t from, int vectors)
+{
+    vec sum[LYING];
+    const hd_real *b = j->b + from;
+    for (int i = 0; i < vectors; i++) sum[i] = hd_set(0);
+    for (size_t k = 0; k < j->p.k; k++, b += j->b_stride) {
+        vec x = hd_spread(a[k]);
+        for (int i = 0; i < vectors; i++) sum[i] = hd_fma(hd_load(b + (size_t)i * VL), x, sum[i]);
+    }
+    for (int i = 0; i < vectors; i++) hd_store(c + from + (size_t)i * VL, sum[i]);
+}
+
+/* Units are LYING vectors of columns. */
+static void rows_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const job *j = arg;
+    const size_t last = end * LYING * VL < j->p.n ? end * LYING * VL : j->p.n;
+    (void)worker;
+    for (size_t row = 0; row < j->p.m; row++) {
+        const hd_real *a = j->p.a + row * j->p.a_stride;
+        hd_real *c = j->p.c + row * j->p.c_stride;
+        size_t from = begin * LYING * VL;
+        for (; from + LYING * VL <= last; from += LYING * VL) row_columns(j, a, c, from, LYING);
+        for (; from < last; from += VL) row_columns(j, a, c, from, 1);
+    }
+}
+
+static void multiply_rows(job *j, const hd_gemm_args *g)
+{
+    const size_t units = (j->p.n + LYING * VL - 1) / (LYING * VL), work = LYING * VL * j->p.m * (j->p.k + 1);
+    j->b = g->b->data, j->b_stride = g->b->stride;
+    hd_team_run(j->cpu->team, units, 1 + 16 * HD_GRAIN / work, rows_part, j);
 }
 
 /* The share of the workers' time that is lost when `units` equal pieces are distributed whole. */
@@ -80,6 +125,7 @@ static hd_status multiply(hd_backend *backend, const hd_gemm_args *g)
     j.p.b_depth = j.p.k;
     if (g->before) j.p.before = g->before->data, j.p.before_stride = g->before->stride;
     if (!j.p.m || !j.p.n) return HD_OK;
+    if (lies(g) && g->draw.p <= 0) return multiply_rows(&j, g), HD_OK;
     if (g->b->prepared && g->b_transposed && !g->a_transposed && cpu->base.weights == HD_BF16)
         j.p.b_small = g->b->prepared;
     j.strip = j.p.b_small ? KERNEL(bf16_strip)() : KERNEL(strip)();
