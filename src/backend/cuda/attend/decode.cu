@@ -165,7 +165,7 @@ static bool launch_warps(hd_cuda *c, const attend_of *t, const mat &y, const mat
 {
     unsigned units = (unsigned)(t->items * t->heads);
     attend_parts parts = hd_attend_parts(c, t, (int)units, MOST_PARTS, LEAST_KEYS);
-    if (parts.count > 1 && units <= 2u * (unsigned)c->processors) {
+    if (parts.count > 1 && units <= (unsigned)c->processors) { /* as many warps as without parts */
         char *scratch = (char *)hd_cuda_scratch(c, room + hd_attend_parts_bytes(t, &parts));
         if (!scratch) return false;
         parts.to = (float *)(scratch + room);
