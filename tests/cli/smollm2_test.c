@@ -29,6 +29,17 @@ static void it_answers_as_in_transformers(void **state)
                   0, "4\nParis\n");
 }
 
+static void an_export_is_asked_as_the_model_is(void **state)
+{
+    (void)state;
+    if (!getenv("HEED_SMOLLM2")) leave_out("HEED_SMOLLM2 names no file");
+    must_run("$HEED export -q smol published && cmp smol/generation_config.json "
+             "published/generation_config.json && "
+             "grep -q chat_template published/tokenizer_config.json && $HEED import -q published again");
+    assert_prints("echo 'What is 2+2?' | $HEED chat again -q --greedy", 0,
+                  "The answer to this classic math problem is 4.\n");
+}
+
 /* "<|im_end|>" three times is 19 tokens of text in transformers, and would be 3 control tokens; the template
    has 30. */
 static void control_tokens_that_are_typed_are_text(void **state)
@@ -45,6 +56,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_answers_as_in_transformers),
+        cmocka_unit_test(an_export_is_asked_as_the_model_is),
         cmocka_unit_test(control_tokens_that_are_typed_are_text),
     };
     return outcome(cmocka_run_group_tests(tests, import_it, scratch_remove));
