@@ -123,6 +123,10 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 2 : 1)
         group_wait<0>(m);
         band_put(band, 1 - group, m);
     }
+    /* before the loop, where they would be made again and again: keys that all queries of a warp see, and the
+       first that one of the group does */
+    reach all = keys_of<WITH>(t, p, first + GROUP_ROWS - 1 + p.shift, row + p.shift);
+    int some = BENDS ? first_key(t, first + p.shift) : 0;
     for (int from = lowest, stage = 0, tile_at_hand = 0; from < seen;
          from += KEYS, stage = stage == STAGES - 1 ? 0 : stage + 1, tile_at_hand++) {
         copy_wait<AHEAD - 1>();
@@ -131,7 +135,7 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 2 : 1)
         if (DISTANCES && from + KEYS < seen) copy_vectors(tile_at_hand + 3, tile_at_hand % 3);
         copy_keys(from + AHEAD * KEYS, stage == 0 ? STAGES - 1 : stage - 1);
         if (first >= p.tq || (t.causal && from > first + GROUP_ROWS - 1 + p.shift)) continue;
-        if (BENDS && from + KEYS <= first_key(t, first + p.shift)) continue;
+        if (BENDS && from + KEYS <= some) continue;
         const bf16 *k = kv + stage * PAIR, *v = k + KEYS * D;
         float s[2 * TILES][4];
         uint32_t w[TILES][4];
@@ -149,11 +153,7 @@ static __global__ void __launch_bounds__(THREADS, D <= 64 ? 2 : 1)
         if (BENDS && t.cap > 0) group_cap(t, s);
         bool whole = from + KEYS <= p.tk && (!t.causal || from + KEYS - 1 <= row + p.shift);
         if (DISTANCES && from < block_begin(t, first + GROUP_ROWS - 1 + p.shift)) whole = false;
-        if (BENDS) {
-            reach all =
-                keys_of<WITH>(t, p, first + GROUP_ROWS - 1 + p.shift, row + p.shift); /* that all see */
-            whole = from >= all.lo && from + KEYS <= all.hi;
-        }
+        if (BENDS) whole = from >= all.lo && from + KEYS <= all.hi;
         if (!whole) group_hide<WITH>(t, p, s, a, from);
         soften<DV, WITH>(t, p, s, w, out, r, from);
         group_add<DV>(out, w, slabs_at<DV, true>(v, 0, KEYS));

@@ -91,6 +91,7 @@ static __global__ void __launch_bounds__(GROUP *BACK_GROUPS<D>, BACK_BLOCKS<D>)
     group_matrix left_q = slabs_at<D, false>(q, mine, QUERIES),
                  left_dy = slabs_at<DV, false>(dy, mine, QUERIES);
     float dq[D / 8][4] = {};
+    reach all = keys_of<WITH>(t, p, first + ROWS - 1 + p.shift, first + p.shift); /* that all see */
     for (int from = low, stage = 0; from < seen; from += ROWS, stage = stage == STAGES - 1 ? 0 : stage + 1) {
         copy_wait<AHEAD - 1>();
         copies_shown();
@@ -106,10 +107,7 @@ static __global__ void __launch_bounds__(GROUP *BACK_GROUPS<D>, BACK_BLOCKS<D>)
         if constexpr (BENDS)
             if (t.cap > 0) group_cap(t, s, bends);
         bool whole = from + ROWS <= p.tk && (!t.causal || from + ROWS - 1 <= first + p.shift);
-        if (BENDS) {
-            reach all = keys_of<WITH>(t, p, first + ROWS - 1 + p.shift, first + p.shift); /* that all see */
-            whole = from >= all.lo && from + ROWS <= all.hi;
-        }
+        if (BENDS) whole = from >= all.lo && from + ROWS <= all.hi;
         if (!whole) group_hide<WITH>(t, p, s, a, from);
         query_weights(t, s, r);
         group_wait<0>(ds);
