@@ -83,6 +83,9 @@ static void what_is_not_supported_is_named(void **state)
         {"deepseek_v2", "\"group_limited_greedy\"", "\"noaux_tc\"", "\"topk_method\" is \"noaux_tc\""},
         {"deepseek_v3", "\"sigmoid\"", "\"softmax\"", "\"scoring_func\" is \"softmax\""},
         {"deepseek_v3", "\"topk_group\": 2", "\"topk_group\": 5", "5 of 4 groups"},
+        {"deepseek_v3", "\"num_nextn_predict_layers\": 1",
+         "\"quantization_config\": {\"quant_method\": \"fp8\"}",
+         "\"quantization_config\": heed reads weights in f32"},
         {"deepseek_v3", "\"kv_lora_rank\": 16", "\"kv_lora_rank\": 0", "kv_lora_rank"},
         {"deepseek_v3", "\"qk_rope_head_dim\": 8", "\"qk_rope_head_dim\": 7", ""},
     };

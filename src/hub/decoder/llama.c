@@ -154,6 +154,10 @@ void hd_decoder_read(hd_passage *p, hd_model_config *c)
     if (d->latent) /* layers that predict a token farther ahead */
         snprintf(p->left_out, sizeof p->left_out, "model.layers.%d.", p->lm.stack.layers);
     if (!p->to) return;
+    if (hd_model_config_has(c, "quantization_config"))
+        hd_model_config_refuse(
+            c, "\"quantization_config\": heed reads weights in f32, f16 and bf16, not quantized "
+               "ones: import the model they were made of, or a GGUF file");
     open_tokenizer(p, c);
     if (c->status) return;
     hd_family_check_vocab(c, p->lm.vocab, p->m.tokenizer[0], hd_tokenizer_size(p->m.tokenizer[0]));
