@@ -1,6 +1,8 @@
 /* libFuzzer target: any bytes as a GGUF file, then again with an allocation that fails. What is taken must
-   lie in the file and be widened without a fault; nothing may leak. */
+   lie in the file and be widened without a fault, and is unpacked as heed import does it; nothing may leak.
+ */
 #include "fuzz.h"
+#include "hub/gguf/unpack.h"
 #include "tensor/gguf.h"
 
 static volatile float sink; /* keeps the reads from being removed */
@@ -41,6 +43,27 @@ static void check(const hd_gguf *g)
     }
 }
 
+/* The files of a folder of transformers, and all weights. */
+static void unpack(const uint8_t *bytes, size_t size)
+{
+    hd_gguf_unpacked u = {0};
+    hd_err err = {0};
+    char file[HD_PATH];
+    write_file("file.gguf", bytes, size);
+    memcpy(file, path, sizeof file);
+    hd_status s = hd_gguf_unpack(&u, file, folder, &err);
+    MUST(!s || (err.status == s && err.text[0]));
+    for (size_t i = 0; !s && i < hd_safetensors_count(u.weights); i++) {
+        const hd_entry *e = hd_safetensors_at(u.weights, i);
+        if (!e->count || e->count > 1 << 16) continue;
+        float *x = hd_mem_array(e->count, sizeof *x);
+        MUST(x);
+        if (!hd_safetensors_make(u.weights, e, x, NULL)) sink += x[e->count - 1];
+        hd_mem_free(x);
+    }
+    hd_gguf_unpacked_release(&u);
+}
+
 static void parse(const uint8_t *bytes, size_t size, size_t fail_at)
 {
     hd_gguf *g = NULL;
@@ -54,7 +77,15 @@ static void parse(const uint8_t *bytes, size_t size, size_t fail_at)
     MUST(s == HD_OK || s == HD_EFORMAT || (fail_at && s == HD_ENOMEM));
     if (g) check(g);
     hd_gguf_free(g);
+    if (!s && !fail_at) unpack(bytes, size);
     MUST(hd_mem_now().blocks == blocks);
+}
+
+int LLVMFuzzerInitialize(int *count, char ***given)
+{
+    (void)count, (void)given;
+    make_folder("");
+    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -349,6 +349,10 @@ static void templates_that_never_end_are_stopped(void **state)
         "{% set ns = namespace(t='x') %}{% for a in range(99) %}{% set ns.t = ns.t + ns.t %}{% endfor %}",
         "{% for a in range(99999) %}{{ 'long text' * 99999 }}{% endfor %}",
         "{{ 'x' * 999999999999 }}",
+        "{{ ('a' * 300000).strip('b' * 300000 + 'a') }}",
+        "{% set s = 'a' * 900000 %}{% for i in range(90) %}{% if s|length == i %}{% endif %}{% endfor %}",
+        "{% set s = 'a' * 900000 %}{% for i in range(90) %}{% if s.startswith(s) %}{% endif %}{% endfor %}",
+        "{% set s = 'a' * 900000 %}{% for i in range(90) %}{% if s[1:] %}{% endif %}{% endfor %}",
         "{% macro f() %}{{ varargs|length }}{% endmacro %}{% set l = range(9999) %}{% for a in range(99) "
         "%}{{ f(*l) }}{% endfor %}",
         "{% set ns = namespace(t=[1]) %}{% for a in range(99) %}{% set ns.t = ns.t + ns.t %}{% endfor %}",

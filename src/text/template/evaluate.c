@@ -53,6 +53,15 @@ static hd_jinja_value concat(hd_jinja_run *r, const hd_jinja_node *n)
     return hd_jinja_taken(r, &m);
 }
 
+/* What is done with values costs steps by their sizes: a text may be as long as the memory allows. */
+static bool charge_for(hd_jinja_run *r, hd_jinja_value v, const hd_jinja_arguments *a)
+{
+    size_t steps = v.kind == HD_IS_STRING ? v.string.size / 64 : 0;
+    for (size_t i = 0; a && i < a->given.count; i++)
+        if (a->given.at[i].kind == HD_IS_STRING) steps += a->given.at[i].string.size / 64;
+    return hd_jinja_charge(r, steps);
+}
+
 static void spread(hd_jinja_run *r, int op, hd_jinja_value v, hd_jinja_arguments *to)
 {
     if (op == '*') {
@@ -96,7 +105,7 @@ static hd_jinja_value slice(hd_jinja_run *r, const hd_jinja_node *n)
 {
     hd_jinja_value part[3], v = hd_jinja_evaluate(r, n->kid[0]);
     for (int i = 0; i < 3; i++) part[i] = n->kid[i + 1] ? hd_jinja_evaluate(r, n->kid[i + 1]) : HD_JINJA_NONE;
-    return hd_jinja_failed(r) ? v : hd_jinja_slice(r, v, part);
+    return charge_for(r, v, NULL) ? hd_jinja_slice(r, v, part) : v;
 }
 
 static hd_jinja_value call(hd_jinja_run *r, const hd_jinja_node *n)
@@ -105,7 +114,7 @@ static hd_jinja_value call(hd_jinja_run *r, const hd_jinja_node *n)
     hd_jinja_value f = hd_jinja_evaluate(r, n->kid[0]);
     arguments(r, n->kid[1], &a);
     r->line = n->line;
-    return hd_jinja_call(r, f, &a);
+    return charge_for(r, f.kind == HD_IS_METHOD ? f.method->self : f, &a) ? hd_jinja_call(r, f, &a) : f;
 }
 
 static hd_jinja_value filter(hd_jinja_run *r, const hd_jinja_node *n)
@@ -114,7 +123,7 @@ static hd_jinja_value filter(hd_jinja_run *r, const hd_jinja_node *n)
     hd_jinja_value v = hd_jinja_evaluate(r, n->kid[0]);
     arguments(r, n->kid[1], &a);
     r->line = n->line;
-    return hd_jinja_failed(r) ? v : hd_jinja_filter(r, n->text, n->size, v, &a);
+    return charge_for(r, v, &a) ? hd_jinja_filter(r, n->text, n->size, v, &a) : v;
 }
 
 static hd_jinja_value test(hd_jinja_run *r, const hd_jinja_node *n)
@@ -122,7 +131,7 @@ static hd_jinja_value test(hd_jinja_run *r, const hd_jinja_node *n)
     hd_jinja_arguments a;
     hd_jinja_value v = hd_jinja_evaluate(r, n->kid[0]);
     arguments(r, n->kid[1], &a);
-    return hd_jinja_bool(!hd_jinja_failed(r) && hd_jinja_test(r, n->text, n->size, v, &a));
+    return hd_jinja_bool(charge_for(r, v, &a) && hd_jinja_test(r, n->text, n->size, v, &a));
 }
 
 static hd_jinja_value choice(hd_jinja_run *r, const hd_jinja_node *n)

@@ -15,7 +15,9 @@ static hd_jinja_value strip_sides(hd_jinja_run *r, hd_jinja_value self, const hd
     hd_jinja_string set = {0};
     bool given = v && v->kind != HD_IS_NONE;
     if (given) set = hd_jinja_text_argument(r, a, 0, "chars", NULL);
-    hd_jinja_charge(r, self.string.size / 64);
+    size_t work; /* each character may be compared with all of the set */
+    if (__builtin_mul_overflow(self.string.size, given ? set.size : 1, &work)) work = SIZE_MAX;
+    if (!hd_jinja_charge(r, work / 64)) return self;
     hd_jinja_string s = hd_jinja_stripped(self.string, left, right, given ? &set : NULL);
     return hd_jinja_part(s, 0, s.size);
 }

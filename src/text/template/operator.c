@@ -159,6 +159,8 @@ static hd_jinja_value lookup(hd_jinja_run *r, hd_jinja_value v, const char *name
         return hd_jinja_fail(r, "'%.*s' of a value that is not defined: '%.*s'", (int)(size % 64), name,
                              (int)(v.string.size % 64), v.string.at ? v.string.at : "");
     if (v.kind == HD_IS_LOOP) return hd_jinja_loop_member(r, v.loop, name, size);
+    if ((v.kind == HD_IS_DICT || v.kind == HD_IS_NAMESPACE) && !hd_jinja_charge(r, v.dict->key.count / 8))
+        return HD_JINJA_UNDEFINED;
     const hd_jinja_value *item =
         v.kind == HD_IS_DICT || v.kind == HD_IS_NAMESPACE ? hd_jinja_get_name(v.dict, name, size) : NULL;
     const hd_jinja_method *m = hd_jinja_method_of(v, name, size);
