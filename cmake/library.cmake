@@ -1,10 +1,10 @@
-# libheed. Every .c and .cc below src/ but the CLI belongs to it. The kernels of backend/cpu (all files but cpu.c and those of the
-# processes) are compiled once per instruction set; cpu.c chooses at run time.
+# libheed. Every .c and .cc below src/ but the CLI belongs to it. The kernels of backend/cpu (all files but cpu.c, those of the
+# processes and of form/) are compiled once per vector set, product forms (form/NAME.c) once with heed_form_NAME; form.c chooses at run time.
 file(GLOB_RECURSE heed_sources CONFIGURE_DEPENDS src/*.c src/*.cc)
 list(FILTER heed_sources EXCLUDE REGEX "/src/cli/")
 set(heed_kernels ${heed_sources})
 list(FILTER heed_kernels INCLUDE REGEX "/src/backend/cpu/")
-list(FILTER heed_kernels EXCLUDE REGEX "/cpu/(cpu|ranks_.*)\\.c$")
+list(FILTER heed_kernels EXCLUDE REGEX "/cpu/(cpu|ranks_.*|form/.*)\\.c$")
 list(REMOVE_ITEM heed_sources ${heed_kernels})
 list(FILTER heed_sources EXCLUDE REGEX "/view/(attention/|draw/drawing_)${heed_without_cairo}cairo\\.c$")
 if(heed_without_cairo) # which means that there is Cairo
@@ -30,22 +30,27 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(heed_isa_avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512 -DHD_VECTOR_BYTES=64)
 else()
     set(heed_isas base)
-    include(CheckCSourceCompiles)
-    set(CMAKE_REQUIRED_FLAGS -march=armv8.2-a+bf16)
-    check_c_source_compiles("
-        #include <arm_neon.h>
-        #include <sys/auxv.h>
-        float32x4_t f(float32x4_t s, bfloat16x8_t a, bfloat16x8_t b) { return vbfmmlaq_f32(s, a, b); }
-        int main(void) { return (int)(getauxval(AT_HWCAP2) & HWCAP2_BF16) * 0; }" HEED_COMPILES_BF16)
-    unset(CMAKE_REQUIRED_FLAGS)
-    if(HEED_COMPILES_BF16)
-        list(APPEND heed_isas bf16)
-        set(heed_isa_bf16 -march=armv8.2-a+bf16 -DHD_VECTOR_BYTES=16)
-    endif()
+    set(heed_form_bfmmla -march=armv8.2-a+bf16)
 endif()
 set(heed_isa_base -DHD_VECTOR_BYTES=16)
 foreach(isa IN LISTS heed_isas)
     list(APPEND heed_isa_definitions HD_HAVE_${isa})
+endforeach()
+
+# A form whose instructions the compiler lacks is a name without functions.
+include(CheckCCompilerFlag)
+file(GLOB heed_forms CONFIGURE_DEPENDS src/backend/cpu/form/*.c)
+foreach(file IN LISTS heed_forms)
+    get_filename_component(form ${file} NAME_WE)
+    set(flags -O3 -DHD_VECTOR_BYTES=16)
+    if(heed_form_${form})
+        string(REPLACE ";" " " text "${heed_form_${form}}")
+        check_c_compiler_flag(${text} HEED_COMPILES_${form})
+        if(HEED_COMPILES_${form})
+            list(APPEND flags ${heed_form_${form}})
+        endif()
+    endif()
+    set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${flags}")
 endforeach()
 
 # heed_library(NAME definitions...): a static library of all sources, and nothing that is not in it.

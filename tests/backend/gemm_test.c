@@ -1,7 +1,7 @@
 /* The matrix product against sums in double, in all four forms, and the promise that a row's bits depend on
    nothing but the row: not on how many rows stand beside it, not on the threads, not on packing the weight
    before. The same of weights that are rounded to bf16, of the best instruction set and of the plain one. */
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/form/form.h"
 #include "check.h"
 
 enum { MARGIN = 3 }; /* numbers around a view that must stay as they are */
@@ -294,7 +294,7 @@ static hd_backend *rounding_backend(int threads, bool plain)
     hd_backend_opt opt = {.threads = threads, .precision = HD_PRECISION_BF16};
     if (hd_backend_new(&b, "cpu", &opt, &err)) fail_msg("%s", err.text);
     hd_cpu *cpu = (hd_cpu *)b;
-    if (plain) cpu->set = &hd_cpu_isa_base, cpu->set->fill(&b->kernel);
+    if (plain) cpu->set = &hd_cpu_isa_base, cpu->form = cpu->set->widened, cpu->set->fill(&b->kernel);
     return b;
 }
 
@@ -310,7 +310,7 @@ static double rounded(hd_real x)
 /* Against sums in double of the rounded numbers closely, and of the plain ones within their rounding. */
 static void check_rounded(hd_backend *b, size_t m, size_t n, size_t k, bool add, bool act)
 {
-    bool both = strstr(((hd_cpu *)b)->set->name, "bf16"); /* a is rounded, too */
+    bool both = strcmp(((hd_cpu *)b)->form->name, "widened"); /* a is rounded, too */
     framed x = random_frame(m, k, false, 1), w = random_frame(n, k, false, 2),
            bias = random_frame(1, n, false, 3), y = random_frame(m, n, false, 4),
            old = random_frame(m, n, false, 4), before = frame(m, n);
@@ -331,7 +331,7 @@ static void check_rounded(hd_backend *b, size_t m, size_t n, size_t k, bool add,
             }
             double chain = (double)(k + 4) * 0x1p-23 * magnitude;
             if (!(fabs(is - z) <= chain) || !(fabs(is - exact) <= chain + 0x1.02p-8 * magnitude))
-                fail_msg("%s %zux%zux%zu add %d: %.9g, expected %.9g, plain %.9g", ((hd_cpu *)b)->set->name,
+                fail_msg("%s %zux%zux%zu add %d: %.9g, expected %.9g, plain %.9g", ((hd_cpu *)b)->form->name,
                          m, n, k, add, is, z, exact);
             if (act) assert_true((double)*at(&y, i, j) == (is > 0 ? is : 0));
         }
@@ -376,7 +376,7 @@ static void rows_of_rounded_weights_keep_their_bits(bool plain, size_t n, size_t
                 hd_real *some = rows_of_product(b, &x, false, &w.t, true, &bias.t, from, m, n);
                 if (memcmp(some, all + from * n, m * n * sizeof *some))
                     fail_msg("%s, %d threads, %zu rows from %zu of k %zu: other bits",
-                             ((hd_cpu *)b)->set->name, threads, m, from, k);
+                             ((hd_cpu *)b)->form->name, threads, m, from, k);
                 free(some);
             }
         hd_backend_free(b);

@@ -1,79 +1,14 @@
-/* The CPU backend: its instance, memory, packed weights, and the choice of the instruction set. Everything
-   that computes is in the kernel files beside this one, compiled once per set. */
+/* The CPU backend: its instance, memory and packed weights. Everything that computes is in the kernel files
+   beside this one, compiled once per vector set, and in product forms, which form/form.c chooses, too. */
 #include "backend/cpu/cpu.h"
 
-#ifdef HD_HAVE_avx2
-#include <cpuid.h>
-#endif
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#ifdef HD_HAVE_bf16
-#include <sys/auxv.h>
-#endif
 
+#include "backend/cpu/form/form.h"
 #include "backend/ranks.h"
 #include "base/system/machine.h"
 #include "base/mem.h"
-
-#define HD_ISA_TABLE(isa) extern const hd_cpu_isa hd_cpu_isa_##isa;
-#ifdef HD_HAVE_avx512
-HD_ISA_TABLE(avx512)
-#endif
-#ifdef HD_HAVE_avx2
-HD_ISA_TABLE(avx2)
-#endif
-#ifdef HD_HAVE_bf16
-HD_ISA_TABLE(bf16)
-#endif
-HD_ISA_TABLE(base)
-
-#ifdef HD_HAVE_avx2
-/* clang 14 does not know this name. */
-static bool has_f16c(void)
-{
-    unsigned a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
-}
-#endif
-
-/* The n-th set that this build has and this processor can run, the fastest first; NULL after the last. */
-static const hd_cpu_isa *usable_isa(int n)
-{
-    const hd_cpu_isa *set[4];
-    int count = 0;
-#ifdef HD_HAVE_avx512
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("fma"))
-        set[count++] = &hd_cpu_isa_avx512;
-#endif
-#ifdef HD_HAVE_avx2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
-        set[count++] = &hd_cpu_isa_avx2;
-#endif
-#ifdef HD_HAVE_bf16
-    if (getauxval(AT_HWCAP2) & HWCAP2_BF16) set[count++] = &hd_cpu_isa_bf16;
-#endif
-    set[count++] = &hd_cpu_isa_base;
-    return n < count ? set[n] : NULL;
-}
-
-/* The set named by HEED_ISA, otherwise the fastest. Naming the set of another machine reproduces its bits. */
-static hd_status choose_isa(const hd_cpu_isa **out, hd_err *err)
-{
-    const char *asked = getenv("HEED_ISA");
-    char names[96] = "";
-    *out = usable_isa(0);
-    if (!asked || !*asked) return HD_OK;
-    for (int i = 0; usable_isa(i); i++) {
-        size_t used = strlen(names);
-        *out = usable_isa(i);
-        if (!strcmp(asked, (*out)->name)) return HD_OK;
-        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", (*out)->name);
-    }
-    return hd_err_set(err, HD_EARG, "HEED_ISA=%s: this processor and build have %s", asked, names);
-}
 
 static void *cpu_alloc(hd_backend *b, size_t bytes)
 {
@@ -124,20 +59,14 @@ static void cpu_unprepare(hd_backend *b, hd_tensor *w)
 
 static hd_status cpu_prepare(hd_backend *b, hd_tensor *w, hd_use use)
 {
-    const hd_cpu_isa *set = ((hd_cpu *)b)->set;
-    size_t out = hd_rows_of(w), in = hd_cols_of(w);
+    const hd_cpu *cpu = (hd_cpu *)b;
+    const hd_form *form = use == HD_RECURRING ? cpu->set->f32 : cpu->form;
     cpu_unprepare(b, w);
-    if (use == HD_TRAINING) return HD_OK;
-    if (b->weights == HD_BF16 && use != HD_RECURRING) {
-        w->prepared = hd_mem_array(set->bf16_size(out, in), sizeof(uint16_t));
-        if (w->prepared) set->bf16_pack(w->prepared, w->data, w->stride, out, in);
-    } else if (use != HD_PREDICTING) {
-        w->prepared = hd_mem_array(set->packed_size(out, in), sizeof(hd_real));
-        if (w->prepared) set->pack(w->prepared, w->data, w->stride, out, in);
-    } else {
-        return HD_OK;
-    }
-    return w->prepared ? HD_OK : HD_ENOMEM;
+    if (use == HD_TRAINING || (use == HD_PREDICTING && form == cpu->set->f32)) return HD_OK;
+    w->prepared = hd_mem_new(form->size(hd_rows_of(w), hd_cols_of(w)));
+    if (!w->prepared) return HD_ENOMEM;
+    form->pack(w->prepared, w->data, w->stride, hd_rows_of(w), hd_cols_of(w));
+    return HD_OK;
 }
 
 static hd_status cpu_rank_sum(hd_backend *b, hd_real *x, size_t count)
@@ -217,7 +146,9 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
                              .rank = hd_rank(),
                              .ranks = hd_ranks(),
                              .free = cpu_free};
-    hd_status s = choose_isa(&cpu->set, err);
+    hd_cpu_choice best = {0};
+    hd_status s = hd_cpu_choose(&best, err);
+    if (!s) cpu->set = best.set, cpu->form = small ? best.bf16 : best.set->f32;
     if (!s) cpu->set->fill(&cpu->base.kernel);
     if (!s) s = hd_team_new(&cpu->team, opt ? opt->threads : 0, err);
     if (s) {
@@ -225,8 +156,8 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
         return s;
     }
     cpu->base.team = cpu->team;
-    snprintf(cpu->base.detail, sizeof cpu->base.detail, "cpu, %d threads, %s%s", hd_team_size(cpu->team),
-             cpu->set->name, small ? ", weights of bf16" : "");
+    snprintf(cpu->base.detail, sizeof cpu->base.detail, "cpu, %d threads, %s%s%s", hd_team_size(cpu->team),
+             cpu->set->name, small ? ", weights of bf16 by " : "", small ? cpu->form->name : "");
     *out = &cpu->base;
     return HD_OK;
 }
@@ -235,9 +166,13 @@ void hd_backend_list_cpu(hd_device_fn *tell, void *context)
 {
     hd_device d = {.backend = "cpu", .units = hd_team_cores()};
     hd_machine_memory(&d.memory, &d.left);
-    const hd_cpu_isa *set = NULL;
+    hd_cpu_choice best = {0};
     hd_err err = {0};
-    if (choose_isa(&set, &err)) snprintf(d.why, sizeof d.why, "%.*s", (int)sizeof d.why - 1, err.text);
-    if (!d.why[0]) snprintf(d.name, sizeof d.name, "%s", set->name);
+    if (hd_cpu_choose(&best, &err)) {
+        snprintf(d.why, sizeof d.why, "%.*s", (int)sizeof d.why - 1, err.text);
+    } else {
+        snprintf(d.name, sizeof d.name, "%s", best.set->name);
+        snprintf(d.kernels, sizeof d.kernels, "for bf16 by %s", best.bf16->name);
+    }
     tell(context, &d);
 }

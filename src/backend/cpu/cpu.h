@@ -14,7 +14,8 @@ typedef struct hd_cpu {
     hd_backend base;
     hd_team *team;
     const struct hd_cpu_isa *set;
-    char *scratch, *shared; /* see hd_cpu_scratch, hd_cpu_shared */
+    const struct hd_form *form; /* of prepared weights, but those of recur, which have the set's f32 */
+    char *scratch, *shared;     /* see hd_cpu_scratch, hd_cpu_shared */
     size_t scratch_each, scratch_size, shared_size;
 } hd_cpu;
 
@@ -22,11 +23,7 @@ typedef struct hd_cpu {
 typedef struct hd_cpu_isa {
     const char *name;
     void (*fill)(hd_kernels *table);
-    size_t (*packed_size)(size_t out, size_t in); /* numbers in a packed weight */
-    void (*pack)(hd_real *to, const hd_real *w, size_t ld, size_t out,
-                 size_t in);                    /* w [out,in] for products x w^T */
-    size_t (*bf16_size)(size_t out, size_t in); /* the same, rounded to bf16 */
-    void (*bf16_pack)(uint16_t *to, const hd_real *w, size_t ld, size_t out, size_t in);
+    const struct hd_form *f32, *widened; /* form/form.h */
 } hd_cpu_isa;
 
 /* At least `each` bytes of scratch for every worker w, at result + w * cpu->scratch_each; and `bytes`

@@ -1,7 +1,7 @@
 /* The product over threads: b is packed once (or was, by prepare), then each worker takes a fixed range of
    rows, or of columns when there are few rows. For few rows packing all of b is not worth it: they read the
    weights unpacked. No element is ever summed by two workers. */
-#include "backend/cpu/product/product.h"
+#include "backend/cpu/form/form.h"
 #include "backend/cpu/vector.h"
 
 typedef struct job {
@@ -9,6 +9,7 @@ typedef struct job {
     const hd_real *b; /* to be packed from here */
     size_t b_stride;
     bool b_transposed, by_rows;
+    const hd_form *form;
     size_t strip; /* columns of one */
     size_t unit;  /* rows or strips that stay together */
     hd_cpu *cpu;
@@ -31,10 +32,7 @@ static void multiply_part(void *arg, size_t begin, size_t end, int worker)
         row = begin * j->unit, row_end = end * j->unit < j->p.m ? end * j->unit : j->p.m;
         begin = 0, end = (j->p.n + j->strip - 1) / j->strip;
     }
-    if (j->p.b_small)
-        KERNEL(bf16_product)(&j->p, row, row_end, begin, end, panel);
-    else
-        KERNEL(product)(&j->p, row, row_end, begin, end, (hd_real *)panel);
+    j->form->multiply(&j->p, row, row_end, begin, end, panel);
 }
 
 /* -- few rows with a b [K,N] as it lies: each number is the chain over k that the product makes -- */
@@ -92,12 +90,9 @@ static double idle_share(size_t units, size_t workers)
 static bool find_b(job *j, const hd_gemm_args *g)
 {
     size_t strips = (j->p.n + j->strip - 1) / j->strip;
-    const void *prepared = g->b_transposed && j->cpu->base.weights != HD_BF16 ? g->b->prepared : NULL;
-    if (j->p.b_small) return true;
+    if (j->p.weight) return true; /* also for few rows: strips are read one after the other */
     j->b = g->b->data, j->b_stride = g->b->stride, j->b_transposed = g->b_transposed;
-    if (prepared) { /* also for few rows: strips are read one after the other, as memory likes it best */
-        j->p.b = prepared;
-    } else if (g->b_transposed && !g->a_transposed && KERNEL(as_it_lies)(j->p.m)) {
+    if (g->b_transposed && !g->a_transposed && KERNEL(as_it_lies)(j->p.m)) {
         j->p.b = j->b, j->p.b_stride = j->b_stride;
     } else {
         j->p.b = (hd_real *)hd_cpu_shared(j->cpu, KERNEL(packed_size)(j->p.n, j->p.k) * sizeof(hd_real));
@@ -121,17 +116,16 @@ static hd_status multiply(hd_backend *backend, const hd_gemm_args *g)
                        .k = g->a_transposed ? hd_rows_of(g->a) : hd_cols_of(g->a),
                        .add = g->add,
                        .bias = g->bias ? g->bias->data : NULL,
-                       .act = g->act};
+                       .act = g->act,
+                       .finish = KERNEL(finish)};
     j.p.b_depth = j.p.k;
     if (g->before) j.p.before = g->before->data, j.p.before_stride = g->before->stride;
     if (!j.p.m || !j.p.n) return HD_OK;
     if (lies(g) && g->draw.p <= 0) return multiply_rows(&j, g), HD_OK;
-    if (g->b->prepared && g->b_transposed && !g->a_transposed && cpu->base.weights == HD_BF16)
-        j.p.b_small = g->b->prepared;
-    j.strip = j.p.b_small ? KERNEL(bf16_strip)() : KERNEL(strip)();
-    size_t strips = (j.p.n + j.strip - 1) / j.strip, threads = (size_t)hd_team_size(cpu->team),
-           panel = j.p.b_small ? KERNEL(bf16_panel)(j.p.k) : KERNEL(panel_size)() * sizeof(hd_real);
-    if (!hd_cpu_scratch(cpu, panel) || !find_b(&j, g)) return HD_ENOMEM;
+    if (g->b_transposed && (!g->a_transposed || cpu->form->transposed)) j.p.weight = g->b->prepared;
+    j.form = j.p.weight ? cpu->form : cpu->set->f32, j.strip = j.form->strip;
+    size_t strips = (j.p.n + j.strip - 1) / j.strip, threads = (size_t)hd_team_size(cpu->team);
+    if (!hd_cpu_scratch(cpu, j.form->scratch(j.p.k)) || !find_b(&j, g)) return HD_ENOMEM;
     /* Rows or columns, whichever the workers can share more evenly; a few rows go by columns, which all of
      * them can share. */
     j.unit = KERNEL(tile_rows)();

@@ -1,6 +1,7 @@
 /* The table of one instruction set: every kernel of the list under its suffixed name. */
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/product/product.h"
+#include "backend/cpu/form/form.h"
+#include "backend/cpu/product/tile.h"
 
 #define X(name) hd_status KERNEL(name)(hd_backend *, const hd_##name##_args *);
 HD_KERNEL_LIST(X)
@@ -13,20 +14,48 @@ static void fill(hd_kernels *table)
 #undef X
 }
 
-static void pack_weight(hd_real *to, const hd_real *w, size_t ld, size_t out, size_t in)
+/* -- the set's own product as a form -- */
+
+static size_t f32_size(size_t n, size_t k)
 {
-    KERNEL(pack)(to, w, ld, true, out, in, 0, out);
+    return KERNEL(packed_size)(n, k) * sizeof(hd_real);
+}
+
+static void f32_pack(void *to, const hd_real *w, size_t stride, size_t n, size_t k)
+{
+    KERNEL(pack)(to, w, stride, true, n, k, 0, n);
+}
+
+static size_t f32_scratch(size_t k)
+{
+    (void)k;
+    return KERNEL(panel_size)() * sizeof(hd_real);
+}
+
+static void f32_multiply(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
+                         char *scratch)
+{
+    hd_product of = *p;
+    if (p->weight) of.b = p->weight;
+    KERNEL(product)(&of, row, row_end, strip, strip_end, (hd_real *)scratch);
 }
 
 #define HD_TEXT2(x) #x
 #define HD_TEXT(x)  HD_TEXT2(x)
-#if defined(HD_BFMMLA)
-#define ISA_NAME "neon with bf16"
-#elif defined(__aarch64__)
+#if defined(__aarch64__)
 #define ISA_NAME "neon"
 #else
 #define ISA_NAME HD_TEXT(HD_ISA)
 #endif
 
-const hd_cpu_isa HD_PASTE(hd_cpu_isa_, HD_ISA) = {
-    ISA_NAME, fill, KERNEL(packed_size), pack_weight, KERNEL(bf16_size), KERNEL(bf16_pack)};
+static const hd_form f32 = {.name = ISA_NAME,
+                            .stores = HD_REAL,
+                            .strip = STRIP,
+                            .size = f32_size,
+                            .pack = f32_pack,
+                            .scratch = f32_scratch,
+                            .multiply = f32_multiply,
+                            .transposed = true};
+extern const hd_form KERNEL(widened);
+
+const hd_cpu_isa HD_PASTE(hd_cpu_isa_, HD_ISA) = {ISA_NAME, fill, &f32, &KERNEL(widened)};

@@ -94,9 +94,11 @@ static void show_rest(FILE *to, const hd_verb *of)
         to);
     section(to, "Environment");
     fputs(".TP\n.B NO_COLOR\nIf set and not empty, nothing is colored.\n", to);
-    fputs(".TP\n.B HEED_ISA\nThe instruction set to compute with on the CPU, of those that 'heed info "
-          "\\-\\-devices' can name; without it the fastest one. Bits are the same for the same set.\n",
-          to);
+    fputs(
+        ".TP\n.B HEED_CPU\nInstructions to compute with on the CPU, separated by commas, of those that 'heed "
+        "info \\-\\-devices' can name; the fastest without it. Bits are the same for the same "
+        "instructions. HEED_ISA is its former name.\n",
+        to);
     section(to, "See also");
     if (of != &hd_program) fputs(".BR heed (1)", to);
     for (const hd_verb *v = hd_verbs; v->name; v++)

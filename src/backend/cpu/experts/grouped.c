@@ -1,7 +1,7 @@
 /* Products of segments of rows, an expert's weight each: experts with rows become parts, parts become units
    of rows and strips that workers take in turn. An element is one chain over k as in gemm, so units change
    no bit. Weights are packed some at a time, so that a layer of many experts needs no copy of all. */
-#include "backend/cpu/product/product.h"
+#include "backend/cpu/form/form.h"
 #include "backend/cpu/vector.h"
 
 enum {
@@ -24,6 +24,7 @@ typedef struct unit {
 
 typedef struct grouping {
     hd_cpu *cpu;
+    const hd_form *form;
     part *part;
     unit *unit;
     hd_real *room;
@@ -48,10 +49,7 @@ static void multiply_units(void *arg, size_t begin, size_t end, int worker)
     char *panel = g->cpu->scratch + (size_t)worker * g->cpu->scratch_each;
     for (size_t i = begin; i < end; i++) {
         const unit *u = &g->unit[i];
-        if (u->of->p.b_small)
-            KERNEL(bf16_product)(&u->of->p, u->row, u->row_end, u->strip, u->strip_end, panel);
-        else
-            KERNEL(product)(&u->of->p, u->row, u->row_end, u->strip, u->strip_end, (hd_real *)panel);
+        g->form->multiply(&u->of->p, u->row, u->row_end, u->strip, u->strip_end, panel);
     }
 }
 
@@ -112,16 +110,14 @@ static bool take_room(grouping *g, size_t experts, size_t blocks, size_t packed,
 /* -- rows times weights -- */
 
 /* How expert e's weight is read by its rows; true if it is to be packed. */
-static bool weight_of(part *t, const hd_grouped_args *a, const hd_cpu *cpu, size_t e)
+static bool weight_of(part *t, const hd_grouped_args *a, size_t e)
 {
     const void *prepared = a->each && a->b_transposed ? a->each[e]->prepared : NULL;
     size_t rows = a->b_transposed ? t->p.n : t->p.k;
     const hd_real *w = hd_row(a->b, e * rows);
     t->p.b_depth = t->p.k;
-    if (prepared && cpu->base.weights == HD_BF16)
-        t->p.b_small = prepared;
-    else if (prepared)
-        t->p.b = prepared;
+    if (prepared)
+        t->p.weight = prepared;
     else if (a->b_transposed && KERNEL(as_it_lies)(t->p.m))
         t->p.b = w, t->p.b_stride = a->b->stride;
     else
@@ -139,28 +135,30 @@ static part part_of(const hd_grouped_args *a, size_t e)
                         .m = (size_t)a->begin[e + 1] - from,
                         .n = hd_cols_of(a->y),
                         .k = hd_cols_of(a->a),
-                        .add = a->add}};
+                        .add = a->add,
+                        .finish = KERNEL(finish)}};
 }
 
 hd_status KERNEL(grouped)(hd_backend *backend, const hd_grouped_args *a)
 {
     grouping g = {.cpu = (hd_cpu *)backend};
     size_t n = hd_cols_of(a->y), k = hd_cols_of(a->a), each = KERNEL(packed_size)(n, k), blocks = 0, many = 0;
-    bool small = g.cpu->base.weights == HD_BF16 && a->each && a->b_transposed && a->each[0]->prepared;
-    g.strip = small ? KERNEL(bf16_strip)() : KERNEL(strip)(), g.strips = (n + g.strip - 1) / g.strip;
+    bool prepared = a->each && a->b_transposed && a->each[0]->prepared; /* all or none are */
+    g.form = prepared ? g.cpu->form : g.cpu->set->f32;
+    g.strip = g.form->strip, g.strips = (n + g.strip - 1) / g.strip;
     for (size_t e = 0; e < a->experts; e++) {
         part t = part_of(a, e);
         blocks += blocks_of(&t);
-        many += t.p.m && weight_of(&t, a, g.cpu, e);
+        many += t.p.m && weight_of(&t, a, e);
     }
     if (!blocks || !n) return HD_OK;
-    if (!hd_cpu_scratch(g.cpu, small ? KERNEL(bf16_panel)(k) : KERNEL(panel_size)() * sizeof(hd_real)) ||
+    if (!hd_cpu_scratch(g.cpu, g.form->scratch(k)) ||
         !take_room(&g, a->experts, blocks, many * each, many ? each : 0))
         return HD_ENOMEM;
     for (size_t e = 0; e < a->experts; e++) {
         part t = part_of(a, e);
         if (!t.p.m) continue;
-        if (weight_of(&t, a, g.cpu, e)) t.packed = each;
+        if (weight_of(&t, a, e)) t.packed = each;
         g.part[g.parts++] = t;
     }
     run(&g);
@@ -171,17 +169,16 @@ hd_status KERNEL(grouped)(hd_backend *backend, const hd_grouped_args *a)
 
 hd_status KERNEL(grouped_outer)(hd_backend *backend, const hd_grouped_outer_args *a)
 {
-    grouping g = {.cpu = (hd_cpu *)backend, .strip = KERNEL(strip)()};
+    grouping g = {.cpu = (hd_cpu *)backend};
     size_t m = hd_cols_of(a->a), n = hd_cols_of(a->b), packed = 0, largest = 0, blocks = 0;
-    g.strips = (n + g.strip - 1) / g.strip;
+    g.form = g.cpu->set->f32, g.strip = g.form->strip, g.strips = (n + g.strip - 1) / g.strip;
     for (size_t e = 0; e < a->experts; e++) {
         size_t one = KERNEL(packed_size)(n, (size_t)(a->begin[e + 1] - a->begin[e]));
         packed += one, blocks += (m + ROWS - 1) / ROWS;
         if (one > largest) largest = one;
     }
     if (!packed || !m) return HD_OK;
-    if (!hd_cpu_scratch(g.cpu, KERNEL(panel_size)() * sizeof(hd_real)) ||
-        !take_room(&g, a->experts, blocks, packed, largest))
+    if (!hd_cpu_scratch(g.cpu, g.form->scratch(0)) || !take_room(&g, a->experts, blocks, packed, largest))
         return HD_ENOMEM;
     for (size_t e = 0; e < a->experts; e++) {
         size_t from = (size_t)a->begin[e], k = (size_t)a->begin[e + 1] - from;

@@ -148,7 +148,8 @@ INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, 
         TILE_CASE(4)
         TILE_CASE(5)
         TILE_CASE(6)
-        TILE_CASE(7) TILE_CASE(8)
+        TILE_CASE(7)
+        TILE_CASE(8)
 #if HD_VECTOR_BYTES == 64
             TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12)
 #endif

@@ -15,8 +15,8 @@ typedef struct hd_product {
     size_t a_stride;
     bool a_transposed;
     const hd_real *b;
-    size_t b_depth;          /* k it was packed with; more than k when only a part of each strip is used */
-    const uint16_t *b_small; /* not NULL: instead of b, a weight packed by bf16_pack */
+    size_t b_depth;     /* k it was packed with; more than k when only a part of each strip is used */
+    const void *weight; /* not NULL: instead of b, what a form has packed (form/form.h) */
     size_t b_stride; /* not 0: b is not packed but stored [N,K] with rows this far apart, for few rows of a */
     size_t m, n, k;
     bool add;
@@ -24,6 +24,8 @@ typedef struct hd_product {
     hd_real *before;     /* before the activation, strided like c */
     size_t before_stride;
     hd_unary act;
+    /* for forms, which are of no vector set: KERNEL(finish) */
+    void (*finish)(const struct hd_product *p, size_t row, size_t rows, size_t j0, size_t j1);
 } hd_product;
 
 size_t KERNEL(strip)(void);                     /* columns of a strip */
@@ -46,22 +48,6 @@ void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t str
 
 /* What comes behind the sums of rows [row, row+rows), columns [j0, j1): `before` and the activation. */
 void KERNEL(finish)(const hd_product *p, size_t row, size_t rows, size_t j0, size_t j1);
-
-/* The product with a weight that was rounded to bf16, in half the bytes. Where the machine multiplies bf16
- * numbers (HD_BFMMLA), a is rounded, too, and each element is one chain of such products over k; elsewhere
- * the weight is widened again, and the chain is that of KERNEL(product). Either way a row's result does not
- * depend on the rows beside it. */
-#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && !defined(HD_REAL_DOUBLE)
-#define HD_BFMMLA 1
-#endif
-size_t KERNEL(bf16_strip)(void);              /* columns of a strip */
-size_t KERNEL(bf16_size)(size_t n, size_t k); /* numbers in the packed weight */
-size_t KERNEL(bf16_panel)(size_t k);          /* bytes of scratch for one thread's product */
-/* w is [N,K], with rows `stride` apart; rounds to nearest even. */
-void KERNEL(bf16_pack)(uint16_t *to, const hd_real *w, size_t stride, size_t n, size_t k);
-/* Like KERNEL(product), with p->b_small; a is not transposed. */
-void KERNEL(bf16_product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
-                          char *panel);
 
 /* In place over [rows, cols], one row after the other. */
 void KERNEL(apply)(hd_unary f, hd_real *y, const hd_real *x, size_t n);

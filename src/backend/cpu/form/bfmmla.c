@@ -2,10 +2,12 @@
    numbers deep, and adds to sums in f32. Both are packed alike, eight rows (or columns) of four numbers each
    after the other. A single row goes through the same instruction beside a row of zeros, so that its bits do
    not depend on how many there are. */
-#include "backend/cpu/product/product.h"
-#include "backend/cpu/vector.h"
+#include "backend/cpu/form/form.h"
 
-#ifdef HD_BFMMLA
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && !defined(HD_REAL_DOUBLE)
+#include <sys/auxv.h>
+
+#include "backend/cpu/vector.h"
 
 enum {
     ROWS = 8,
@@ -27,17 +29,12 @@ static size_t deep(size_t k)
     return (k + DEEP - 1) / DEEP * DEEP;
 }
 
-size_t KERNEL(bf16_strip)(void)
+static size_t size(size_t n, size_t k)
 {
-    return STRIP;
+    return (n + STRIP - 1) / STRIP * STRIP * deep(k) * sizeof(uint16_t);
 }
 
-size_t KERNEL(bf16_size)(size_t n, size_t k)
-{
-    return (n + STRIP - 1) / STRIP * STRIP * deep(k);
-}
-
-size_t KERNEL(bf16_panel)(size_t k)
+static size_t scratch_size(size_t k)
 {
     (void)k;
     return PANEL * sizeof(uint16_t);
@@ -62,8 +59,9 @@ static void round_rows(uint16_t *to, size_t across, const float *from, size_t st
     }
 }
 
-void KERNEL(bf16_pack)(uint16_t *to, const hd_real *w, size_t stride, size_t n, size_t k)
+static void pack(void *packed, const hd_real *w, size_t stride, size_t n, size_t k)
 {
+    uint16_t *to = packed;
     for (size_t j = 0; j < n; j += STRIP)
         round_rows(to + j * deep(k), STRIP, w + j * stride, stride, n - j < STRIP ? n - j : STRIP, k);
 }
@@ -143,7 +141,7 @@ static void strip_down(const hd_product *p, const uint16_t *panel, size_t i, siz
                        size_t kb, size_t kn)
 {
     static const float zeros[STRIP];
-    const uint16_t *b = p->b_small + j * deep(p->k) + kb * STRIP;
+    const uint16_t *b = (const uint16_t *)p->weight + j * deep(p->k) + kb * STRIP;
     size_t width = p->n - j < STRIP ? p->n - j : STRIP, steps = deep(kn) / DEEP;
     for (size_t at = 0; at < count; at += ROWS) {
         size_t rows = count - at < ROWS ? count - at : ROWS;
@@ -157,8 +155,8 @@ static void strip_down(const hd_product *p, const uint16_t *panel, size_t i, siz
     }
 }
 
-void KERNEL(bf16_product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
-                          char *scratch)
+static void multiply(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
+                     char *scratch)
 {
     uint16_t *panel = (uint16_t *)scratch;
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n,
@@ -177,10 +175,25 @@ void KERNEL(bf16_product)(const hd_product *p, size_t row, size_t row_end, size_
                                p->a_stride, rows, kn);
                 }
                 for (size_t j = nb; j < nb_end; j += STRIP) strip_down(p, panel, i, count, j, kb, kn);
-                if (kb + kn >= p->k) KERNEL(finish)(p, i, count, nb, nb_end);
+                if (kb + kn >= p->k) p->finish(p, i, count, nb, nb_end);
             }
         }
     }
 }
 
+static bool needs(void)
+{
+    return getauxval(AT_HWCAP2) & HWCAP2_BF16;
+}
+
+const hd_form hd_form_bfmmla = {.name = "bfmmla",
+                                .stores = HD_BF16,
+                                .strip = STRIP,
+                                .size = size,
+                                .pack = pack,
+                                .scratch = scratch_size,
+                                .multiply = multiply,
+                                .needs = needs};
+#else
+const hd_form hd_form_bfmmla = {.name = "bfmmla"};
 #endif

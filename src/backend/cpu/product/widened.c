@@ -1,9 +1,7 @@
 /* Weights kept as bf16 where the machine has no products of such numbers: they are widened while they are
    read, by few rows in registers, for more of them into blocks that KERNEL(product) then takes as packed. */
-#include "backend/cpu/product/product.h"
+#include "backend/cpu/form/form.h"
 #include "backend/cpu/product/tile.h"
-
-#ifndef HD_BFMMLA
 
 enum {
     WIDE_BLOCK = 128 * 1024, /* numbers widened at once: half a MiB in float */
@@ -33,14 +31,9 @@ INLINE vec widen(const uint16_t *from)
 #endif
 }
 
-size_t KERNEL(bf16_strip)(void)
+static size_t size(size_t n, size_t k)
 {
-    return STRIP;
-}
-
-size_t KERNEL(bf16_size)(size_t n, size_t k)
-{
-    return KERNEL(packed_size)(n, k);
+    return KERNEL(packed_size)(n, k) * sizeof(uint16_t);
 }
 
 /* Numbers of a block: whole strips, one at least. */
@@ -49,7 +42,7 @@ static size_t wide_size(size_t k)
     return k * STRIP > WIDE_BLOCK ? k * STRIP : WIDE_BLOCK;
 }
 
-size_t KERNEL(bf16_panel)(size_t k)
+static size_t scratch_size(size_t k)
 {
     return (KERNEL(panel_size)() + wide_size(k)) * sizeof(hd_real);
 }
@@ -62,8 +55,9 @@ INLINE uint16_t rounded(float x)
     return (uint16_t)(x == x ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16 : bits >> 16 | 0x40);
 }
 
-void KERNEL(bf16_pack)(uint16_t *to, const hd_real *w, size_t stride, size_t n, size_t k)
+static void pack(void *packed, const hd_real *w, size_t stride, size_t n, size_t k)
 {
+    uint16_t *to = packed;
     for (size_t j = 0; j < n; j += STRIP)
         for (size_t l = 0; l < k; l++, to += STRIP) {
             hd_real row[STRIP] = {0};
@@ -102,7 +96,7 @@ static void few_rows(const hd_product *p, size_t row, size_t rows, size_t from, 
     const hd_real *a = p->a + row * p->a_stride;
     for (size_t j = from; j < till; j += STRIP) {
         hd_real c[FEW_ROWS * STRIP], start[FEW_ROWS * STRIP] = {0}, *to = p->c + row * p->c_stride + j;
-        const uint16_t *b = p->b_small + j * p->k;
+        const uint16_t *b = (const uint16_t *)p->weight + j * p->k;
         size_t bytes = (till - j < STRIP ? till - j : STRIP) * sizeof *c;
         for (size_t i = 0; i < rows; i++) {
             const hd_real *is = p->add ? to + i * p->c_stride : p->bias ? p->bias + j : NULL;
@@ -119,8 +113,8 @@ static void few_rows(const hd_product *p, size_t row, size_t rows, size_t from, 
     KERNEL(finish)(p, row, rows, from, till);
 }
 
-void KERNEL(bf16_product)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
-                          char *panel)
+static void multiply(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
+                     char *panel)
 {
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n;
     if (row_end - row <= FEW_ROWS) {
@@ -131,14 +125,20 @@ void KERNEL(bf16_product)(const hd_product *p, size_t row, size_t row_end, size_
     size_t most = wide_size(p->k) / (p->k * STRIP + 1) * STRIP, block = most ? most : STRIP;
     for (size_t j = from; j < till; j += block) {
         size_t end = till - j < block ? till : j + block, strips = (end - j + STRIP - 1) / STRIP;
-        const uint16_t *b = p->b_small + j * p->k;
+        const uint16_t *b = (const uint16_t *)p->weight + j * p->k;
         for (size_t i = 0; i < strips * STRIP * p->k; i += VL) hd_store(wide + i, widen(b + i));
         hd_product part = *p;
-        part.c += j, part.n = end - j, part.b = wide;
+        part.c += j, part.n = end - j, part.b = wide, part.weight = NULL;
         if (p->bias) part.bias += j;
         if (p->before) part.before += j;
         KERNEL(product)(&part, row, row_end, 0, strips, (hd_real *)panel);
     }
 }
 
-#endif
+const hd_form KERNEL(widened) = {.name = "widened",
+                                 .stores = HD_BF16,
+                                 .strip = STRIP,
+                                 .size = size,
+                                 .pack = pack,
+                                 .scratch = scratch_size,
+                                 .multiply = multiply};

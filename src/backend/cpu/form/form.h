@@ -1,0 +1,49 @@
+/* Product forms: what a prepared weight is stored as and multiplied by. A vector set, for which kernels are
+   compiled, and a form are two choices: a set has an f32 form and one that widens bf16, all others are files
+   of this folder, compiled once for the instructions they need. */
+#ifndef HD_BACKEND_CPU_FORM_FORM_H
+#define HD_BACKEND_CPU_FORM_FORM_H
+
+#include "backend/cpu/product/product.h"
+
+/* Each element is one sum over k in an order that depends on nothing but the form, so a row's result does not
+   depend on the rows beside it. */
+typedef struct hd_form {
+    const char *name;                   /* of the instructions */
+    hd_dtype stores;                    /* the kind of number it is stored in */
+    size_t strip;                       /* columns that stay together */
+    size_t (*size)(size_t n, size_t k); /* bytes of a packed weight */
+    /* w is [n,k], with rows `stride` apart */
+    void (*pack)(void *to, const hd_real *w, size_t stride, size_t n, size_t k);
+    size_t (*scratch)(size_t k); /* bytes for one thread's product */
+    /* Rows [row, row_end) and strips [strip, strip_end) of the product with p->weight. */
+    void (*multiply)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
+                     char *scratch);
+    bool transposed;     /* p->a_transposed is possible */
+    bool (*needs)(void); /* whether this processor has what it needs; NULL: the compiler had not */
+} hd_form;
+
+/* The fastest of a kind first. */
+#if defined(HD_REAL_DOUBLE)
+#define HD_FORM_LIST(X)
+#elif defined(__aarch64__)
+#define HD_FORM_LIST(X) X(bfmmla)
+#else
+#define HD_FORM_LIST(X)
+#endif
+
+#define X(name) extern const hd_form hd_form_##name;
+HD_FORM_LIST(X)
+#undef X
+
+/* What a backend computes with: the fastest sets and forms of this processor, or those that HEED_CPU in the
+   environment names, separated by commas; a kind of which it names none has its fastest. HEED_ISA is its
+   former name. */
+typedef struct hd_cpu_choice {
+    const hd_cpu_isa *set;
+    const hd_form *bf16;
+} hd_cpu_choice;
+
+hd_status hd_cpu_choose(hd_cpu_choice *out, hd_err *err);
+
+#endif
