@@ -369,7 +369,8 @@ static void what_heed_does_not_have_is_refused(void **state)
     } bad[] = {
         {"\"gpt2\"", "\"bloom\"",
          "\"model_type\" is \"bloom\"; heed imports bert, roberta, xlm-roberta, distilbert, electra, mpnet, "
-         "gpt2, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, mixtral, olmoe, qwen3_moe, marian"},
+         "gpt2, llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, mixtral, olmoe, qwen3_moe, "
+         "deepseek_v2, deepseek_v3, marian"},
         {"\"model_type\": \"gpt2\", ", "", "\"model_type\" is missing"},
         {"\"n_layer\": 2", "\"n_layer\": 0", "\"n_layer\" is 0"},
         {"\"n_layer\": 2", "\"n_layer\": 1e9", "\"n_layer\" is not a whole number"},
