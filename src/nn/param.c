@@ -37,7 +37,7 @@ void hd_params_release(hd_params *p)
         hd_mem_free(p->list[i]);
     }
     hd_mem_free(p->list), hd_mem_free(p->balanced), hd_mem_free(p->slot);
-    if (p->value) p->backend->release(p->backend, p->value + p->small, value_bytes(p));
+    if (p->value) p->backend->release(p->backend, p->value, value_bytes(p));
     if (p->grad) p->backend->release(p->backend, p->grad, p->trainable * sizeof(hd_real));
     if (p->shadow) p->backend->release(p->backend, p->shadow, p->total * sizeof *p->shadow);
     *p = (hd_params){0};
@@ -286,7 +286,7 @@ static void point(hd_params *p, hd_param *one, bool training)
     if (small)
         one->t.data = p->shadow + at, one->t.dtype = HD_BF16;
     else
-        one->t.data = p->value + at, one->t.prepared = p->shadow ? p->shadow + at : NULL;
+        one->t.data = hd_params_at(p, at), one->t.prepared = p->shadow ? p->shadow + at : NULL;
     one->t.wants_grad = training && owner->trainable;
     one->t.grad = NULL;
     if (!one->t.wants_grad) return;
@@ -303,13 +303,12 @@ hd_status hd_params_ready(hd_params *p, bool training, hd_err *err)
     if (p->err.status) return hd_err_set(err, p->err.status, "%s", p->err.text);
     lay_out_all(p, training);
     p->value = p->backend->alloc(p->backend, value_bytes(p));
-    if (p->value) p->value -= p->small; /* so that a place is the same in all buffers */
     p->grad = training ? p->backend->alloc(p->backend, p->trainable * sizeof(hd_real)) : NULL;
     bool small = p->backend->compute == HD_BF16;
     if (small) p->shadow = p->backend->alloc(p->backend, p->total * sizeof *p->shadow);
     if (!p->value || (training && !p->grad) || (small && !p->shadow))
         return hd_backend_nomem(p->backend, p->total * sizeof(hd_real), err);
-    p->backend->clear(p->backend, p->value + p->small, value_bytes(p));
+    p->backend->clear(p->backend, p->value, value_bytes(p));
     if (small) p->backend->clear(p->backend, p->shadow, p->total * sizeof *p->shadow);
     if (training) p->backend->clear(p->backend, p->grad, p->trainable * sizeof(hd_real));
     for (size_t i = 0; i < p->count; i++)
@@ -328,7 +327,7 @@ static hd_status renew(hd_params *p, size_t from, size_t count)
     if (from < p->small) from = p->small;
     if (end > last) end = last;
     if (!p->shadow || from >= end) return HD_OK;
-    hd_cast_args a = {p->shadow + from, p->value + from, end - from};
+    hd_cast_args a = {p->shadow + from, hd_params_at(p, from), end - from};
     return p->backend->kernel.cast(p->backend, &a);
 }
 
@@ -372,7 +371,7 @@ hd_status hd_params_set(hd_params *p, hd_param *one, const hd_real *host)
     size_t count = hd_count_of(&one->t);
     if (one->t.dtype == HD_BF16) return set_small(p, one, host);
     if (host != one->t.data) p->backend->upload(p->backend, one->t.data, host, count * sizeof *host);
-    return renew(p, (size_t)((hd_real *)one->t.data - p->value), count);
+    return renew(p, p->small + (size_t)((hd_real *)one->t.data - p->value), count);
 }
 
 hd_status hd_params_get(const hd_params *p, const hd_param *one, const hd_tensor *from, hd_real *host)

@@ -92,6 +92,12 @@ typedef struct hd_params {
     hd_err err;         /* the first failure of the add calls */
 } hd_params;
 
+/* The number at a place that `shadow` does not have alone: places are the same in all buffers. */
+static inline hd_real *hd_params_at(const hd_params *p, size_t at)
+{
+    return p->value + (at - p->small);
+}
+
 void hd_params_init(hd_params *p, hd_backend *backend);
 void hd_params_release(hd_params *p);
 

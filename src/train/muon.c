@@ -130,7 +130,7 @@ void hd_muon_step(hd_run *r, const hd_muon *m, const hd_muon_matrix *one, hd_rea
     HD_CALL(r, square_sum, .sum = m->sum, .x = m->direction, .count = count);
     HD_CALL(r, unit, .y = &x, .x = m->direction, .sum = m->sum);
     for (int i = 0; i < STEPS; i++) iterate(r, &x, &mixed, &y, &yy);
-    HD_CALL(r, descend, .value = one->at < p->small ? NULL : p->value + one->at, .place = one->at,
+    HD_CALL(r, descend, .value = one->at < p->small ? NULL : hd_params_at(p, one->at), .place = one->at,
             .shadow = p->shadow ? p->shadow + one->at : NULL, .x = &x, .step = r->block,
             .factor = one->factor * m->opt.ratio, .decay = one->decay ? m->opt.decay : 0,
             .scale = one->rows > one->cols ? sqrtf((float)one->rows / (float)one->cols) : 1);

@@ -121,8 +121,8 @@ static void update_part(hd_run *r, hd_optimizer *o, const hd_group *g, size_t be
     const hd_optimizer_opt *k = &o->opt;
     hd_params *p = o->params;
     if (begin == end) return;
-    HD_CALL(r, update, .value = g->small ? NULL : p->value + begin, .place = begin, .grad = p->grad + begin,
-            .first = o->first ? o->first + begin : NULL,
+    HD_CALL(r, update, .value = g->small ? NULL : hd_params_at(p, begin), .place = begin,
+            .grad = p->grad + begin, .first = o->first ? o->first + begin : NULL,
             .second = o->second ? o->second + second_at(o, begin) : NULL,
             .shadow = p->shadow ? p->shadow + begin : NULL, .count = end - begin, .step = r->block,
             .rule = k->kind == HD_OPT_SGD ? HD_SGD : HD_ADAM, .factor = g->factor, .momentum = k->momentum,
@@ -164,7 +164,7 @@ hd_status hd_optimizer_step(hd_run *r, hd_optimizer *o, double rate, double weig
 void hd_optimizer_keep(hd_optimizer *o, bool back)
 {
     const hd_params *p = o->params;
-    hd_real *now = p->value + p->trainable;
+    hd_real *now = hd_params_at(p, p->trainable);
     if (o->kept)
         p->backend->copy(p->backend, back ? now : o->kept, back ? o->kept : now, p->moving * sizeof *now);
 }
@@ -173,7 +173,7 @@ void hd_optimizer_keep(hd_optimizer *o, bool back)
 static void share_statistics(hd_run *r, hd_params *p)
 {
     if (r->err.status || r->backend->ranks < 2 || !p->moving) return;
-    hd_tensor all = hd_matrix(p->value + p->trainable, 1, p->moving);
+    hd_tensor all = hd_matrix(hd_params_at(p, p->trainable), 1, p->moving);
     hd_status s = r->backend->rank_sum(r->backend, all.data, p->moving);
     if (s) hd_call_failed(r, s, "the sum of running statistics over the processes");
     HD_CALL(r, mix, .y = &all, .x = &all, .a = 1 / (float)r->backend->ranks);
@@ -212,8 +212,8 @@ void hd_optimizer_swap(hd_optimizer *o)
     for (size_t from = 0; o->mean && from < all; from += SPARE) {
         size_t bytes = (all - from < SPARE ? all - from : SPARE) * sizeof *o->spare;
         b->copy(b, o->spare, o->mean + from, bytes);
-        b->copy(b, o->mean + from, o->params->value + from, bytes);
-        b->copy(b, o->params->value + from, o->spare, bytes);
+        b->copy(b, o->mean + from, hd_params_at(o->params, from), bytes);
+        b->copy(b, hd_params_at(o->params, from), o->spare, bytes);
     }
     if (o->mean) hd_params_renew(o->params, NULL);
 }

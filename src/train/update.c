@@ -80,7 +80,7 @@ hd_status hd_update_finite(hd_update *u, bool gradient, bool *good, hd_err *err)
     hd_backend *b = r->backend;
     hd_params *p = o->params;
     double squares = 0;
-    HD_CALL(r, square_sum, .sum = o->squares, .x = p->value + p->small, .count = p->trainable - p->small);
+    HD_CALL(r, square_sum, .sum = o->squares, .x = p->value, .count = p->trainable - p->small);
     if (o->mean) HD_CALL(r, square_sum, .sum = o->squares, .x = o->mean, .count = p->trainable);
     if (gradient) HD_CALL(r, square_sum, .sum = o->squares, .x = p->grad, .count = p->trainable);
     hd_step found;
