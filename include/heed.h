@@ -97,7 +97,8 @@ typedef enum heed_checkpoint {
 typedef enum heed_precision {
     HEED_PRECISION_AUTO = 0, /* bf16 on a CUDA card, f32 on the CPU */
     HEED_PRECISION_F32 = 1,
-    HEED_PRECISION_BF16 = 2
+    HEED_PRECISION_BF16 = 2,
+    HEED_PRECISION_INT8 = 3 /* CPU only */
 } heed_precision;
 
 typedef struct heed_model_options {

@@ -10,7 +10,8 @@ _Static_assert((int)HEED_CHECKPOINT_BEST == (int)HD_WEIGHTS_BEST &&
                "heed_checkpoint and hd_weights differ");
 _Static_assert((int)HEED_PRECISION_AUTO == (int)HD_PRECISION_AUTO &&
                    (int)HEED_PRECISION_F32 == (int)HD_PRECISION_F32 &&
-                   (int)HEED_PRECISION_BF16 == (int)HD_PRECISION_BF16,
+                   (int)HEED_PRECISION_BF16 == (int)HD_PRECISION_BF16 &&
+                   (int)HEED_PRECISION_INT8 == (int)HD_PRECISION_INT8,
                "heed_precision and hd_precision differ");
 
 static const heed_model_options defaults = {.size = sizeof defaults, .device = "cpu"};
@@ -43,7 +44,7 @@ static hd_status open_model(heed_model *m, const char *folder, const heed_model_
     if (s) return s;
     if ((unsigned)o.checkpoint > HEED_CHECKPOINT_LAST)
         return hd_err_set(err, HD_EARG, "there is no checkpoint %d", (int)o.checkpoint);
-    if ((unsigned)o.precision > HEED_PRECISION_BF16)
+    if ((unsigned)o.precision > HEED_PRECISION_INT8)
         return hd_err_set(err, HD_EARG, "there is no precision %d", (int)o.precision);
     hd_log log = {.write = note_aside, .context = m, .most = HD_WARN};
     s = hd_backend_new(&m->backend, o.device ? o.device : defaults.device,

@@ -72,7 +72,9 @@ hd_status hd_backend_new(hd_backend **out, const char *name, const hd_backend_op
 hd_status hd_backend_again(hd_backend **out, const hd_backend *b, int threads, hd_err *err)
 {
     bool small = b->compute == HD_BF16 || b->weights == HD_BF16;
-    hd_precision same = small ? HD_PRECISION_BF16 : HD_PRECISION_F32;
+    hd_precision same = b->weights == HD_I8 ? HD_PRECISION_INT8
+                        : small             ? HD_PRECISION_BF16
+                                            : HD_PRECISION_F32;
     return hd_backend_new(out, b->name, &(hd_backend_opt){.threads = threads, .precision = same, .like = b},
                           err);
 }
@@ -111,7 +113,7 @@ const char *const hd_kernel_names[HD_KERNELS] = {
 #undef X
 };
 
-const char *const hd_precision_names[] = {"auto", "f32", "bf16", NULL};
+const char *const hd_precision_names[] = {"auto", "f32", "bf16", "int8", NULL};
 
 void hd_backend_free(hd_backend *b)
 {

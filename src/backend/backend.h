@@ -16,7 +16,7 @@
 
 typedef struct hd_backend hd_backend;
 
-/* The use of a weight; HD_PREDICTING and HD_DECODING round it if the backend's `weights` are bf16. */
+/* The use of a weight; HD_PREDICTING and HD_DECODING round it if the backend's `weights` are bf16 or int8. */
 typedef enum hd_use {
     HD_TRAINING,   /* unprepared: it may change */
     HD_PREDICTING, /* in products; unprepared if there is nothing to round */
@@ -49,11 +49,12 @@ typedef struct hd_work {
 
 struct hd_backend {
     const char *name;
-    char detail[64];    /* "cpu, 2 threads, neon" */
-    bool dry;           /* kernels do nothing and memory is not real: sizes only */
-    size_t used, peak;  /* bytes allocated now and at most; not counted by the cpu */
-    hd_dtype compute;   /* of activations: HD_REAL or HD_BF16 */
-    hd_dtype weights;   /* HD_BF16: `prepare` rounds weights for products, though activations are HD_REAL */
+    char detail[64];   /* "cpu, 2 threads, neon" */
+    bool dry;          /* kernels do nothing and memory is not real: sizes only */
+    size_t used, peak; /* bytes allocated now and at most; not counted by the cpu */
+    hd_dtype compute;  /* of activations: HD_REAL or HD_BF16 */
+    hd_dtype
+        weights; /* HD_BF16, HD_I8: `prepare` rounds weights for products, though activations are HD_REAL */
     bool small_weights; /* while training, matrices of blocks are kept in bf16 alone, if `compute` is that */
     size_t logits;      /* bytes of logits that are worth holding at a time */
     char error[192];    /* message of a failed kernel, transfer or allocation; "" once reported */
@@ -109,14 +110,19 @@ struct hd_backend {
     void (*free)(hd_backend *b);
 };
 
-typedef enum hd_precision { HD_PRECISION_AUTO, HD_PRECISION_F32, HD_PRECISION_BF16 } hd_precision;
+typedef enum hd_precision {
+    HD_PRECISION_AUTO,
+    HD_PRECISION_F32,
+    HD_PRECISION_BF16,
+    HD_PRECISION_INT8
+} hd_precision;
 extern const char *const hd_precision_names[]; /* in that order; ends with NULL */
 
 typedef struct hd_backend_opt {
     int threads;              /* cpu: < 1 means all cores */
     hd_precision precision;   /* of activations, on the cpu of weights in products; AUTO: the fastest type
                                  of the device, f32 on the cpu */
-    bool training;            /* weights will change: the cpu has no bf16 for that */
+    bool training;            /* weights will change: the cpu has f32 alone for that */
     const hd_backend *like;   /* uses the same card as this one; NULL: its own */
     const struct hd_log *log; /* gets a warning about a device that "auto" had to skip; may be NULL */
 } hd_backend_opt;

@@ -369,6 +369,15 @@ static bool is_wanted(const hd_backend *b, const spec *s, const char *only)
     return only ? strstr(s->name, only) != NULL : !s->gpu || b->capture;
 }
 
+bool hd_bench_trains(const char *only)
+{
+    bool trains = !only;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        trains |=
+            only && strstr(specs[i].name, only) && specs[i].work != DECODE && specs[i].work != DECODE_GPT;
+    return trains;
+}
+
 hd_status hd_bench(hd_backend *b, const hd_bench_opt *opt, double *ceiling, hd_err *err)
 {
     const size_t count = sizeof specs / sizeof *specs;

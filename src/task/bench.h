@@ -25,6 +25,9 @@ typedef struct hd_bench_opt {
 /* Floating-point operations a second of a product of n x n matrices, the mean of some rounds. */
 hd_status hd_bench_product(hd_backend *b, size_t n, int rounds, double *rate, hd_err *err);
 
+/* Whether rows whose names contain `only` (NULL: all) train. */
+bool hd_bench_trains(const char *only);
+
 /* Rows that fit the device, in order; each is told when it is measured. *ceiling gets the rate of the largest
    product, before the first row is told. */
 hd_status hd_bench(hd_backend *b, const hd_bench_opt *opt, double *ceiling, hd_err *err);

@@ -52,9 +52,9 @@ static void a_model_option_that_makes_no_sense_is_refused(void **state)
     assert_int_equal(heed_model_open(&m, s->folder, &o, &error), HEED_EMISSING);
     o.device = NULL, o.checkpoint = (heed_checkpoint)2;
     assert_int_equal(heed_model_open(&m, s->folder, &o, &error), HEED_EARG);
-    o.checkpoint = HEED_CHECKPOINT_BEST, o.precision = (heed_precision)3;
+    o.checkpoint = HEED_CHECKPOINT_BEST, o.precision = (heed_precision)4;
     assert_int_equal(heed_model_open(&m, s->folder, &o, &error), HEED_EARG);
-    assert_non_null(strstr(error.text, "precision 3"));
+    assert_non_null(strstr(error.text, "precision 4"));
     heed_context_options_init(&co, sizeof co);
     co.threads = -1;
     assert_int_equal(heed_context_new(&c, s->model, &co, &error), HEED_EARG);

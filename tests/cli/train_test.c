@@ -140,6 +140,8 @@ static void an_instruction_set_has_its_bits(void **state)
     (void)state;
     assert_fails("HEED_ISA=abacus $HEED train -q $TINY " DATA "--steps 1 --out never", 1,
                  "HEED_ISA=abacus: this processor and build have ");
+    assert_fails("$HEED train -q $TINY " DATA "--device cpu --precision int8 --steps 1 --out never", 1,
+                 "int8 is for inference only: models are trained in f32 or bf16");
     must_run("HEED_ISA=abacus $HEED bench --device cpu 2>&1 | sed 's/.* have //' | tr ',' '\\n' | sed 's/^ "
              "//' >sets");
     must_run(SAME "n=0; while read -r set; do n=$((n + 1)); export HEED_ISA=\"$set\"; "

@@ -63,7 +63,9 @@ static hd_status cpu_prepare(hd_backend *b, hd_tensor *w, hd_use use)
     const hd_form *form = use == HD_RECURRING ? cpu->set->f32 : cpu->form;
     cpu_unprepare(b, w);
     if (use == HD_TRAINING || (use == HD_PREDICTING && form == cpu->set->f32)) return HD_OK;
-    w->prepared = hd_mem_new(form->size(hd_rows_of(w), hd_cols_of(w)));
+    const size_t bytes = form->size(hd_rows_of(w), hd_cols_of(w));
+    if (!bytes) return HD_OK; /* it is read as it is */
+    w->prepared = hd_mem_new(bytes);
     if (!w->prepared) return HD_ENOMEM;
     form->pack(w->prepared, w->data, w->stride, hd_rows_of(w), hd_cols_of(w));
     return HD_OK;
@@ -121,16 +123,36 @@ static void cpu_free(hd_backend *b)
     hd_mem_free(cpu);
 }
 
+static const hd_form *form_for(hd_precision precision, const hd_cpu_choice *best)
+{
+    return precision == HD_PRECISION_BF16   ? best->bf16
+           : precision == HD_PRECISION_INT8 ? best->int8
+                                            : best->set->f32;
+}
+
+static void describe(hd_cpu *cpu)
+{
+    const hd_form *f = cpu->form == cpu->set->f32 ? NULL : cpu->form;
+    snprintf(cpu->base.detail, sizeof cpu->base.detail, "cpu, %d threads, %s%s%s%s%s",
+             hd_team_size(cpu->team), cpu->set->name, f ? ", weights of " : "",
+             !f                   ? ""
+             : f->stores == HD_I8 ? "int8"
+                                  : "bf16",
+             f ? " by " : "", f ? f->name : "");
+}
+
 hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err *err)
 {
-    bool small = opt && opt->precision == HD_PRECISION_BF16;
-    if (small && opt->training)
+    const hd_precision precision = opt ? opt->precision : HD_PRECISION_AUTO;
+    if (precision == HD_PRECISION_BF16 && opt->training)
         return hd_err_set(err, HD_EARG, "the CPU trains in f32: bf16 needs a CUDA device");
+    if (precision == HD_PRECISION_INT8 && opt->training)
+        return hd_err_set(err, HD_EARG, "int8 is for inference only: models are trained in f32 or bf16");
     hd_cpu *cpu = hd_mem_zero(sizeof *cpu);
     if (!cpu) return hd_err_nomem(err, sizeof *cpu);
     cpu->base = (hd_backend){.name = "cpu",
                              .compute = HD_REAL,
-                             .weights = small ? HD_BF16 : HD_REAL,
+                             .weights = HD_REAL,
                              .logits = LOGITS,
                              .alloc = cpu_alloc,
                              .release = cpu_release,
@@ -148,16 +170,16 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
                              .free = cpu_free};
     hd_cpu_choice best = {0};
     hd_status s = hd_cpu_choose(&best, err);
-    if (!s) cpu->set = best.set, cpu->form = small ? best.bf16 : best.set->f32;
-    if (!s) cpu->set->fill(&cpu->base.kernel);
+    if (!s) cpu->set = best.set, cpu->form = form_for(precision, &best);
+    if (!s && !cpu->form) s = hd_err_set(err, HD_EARG, "the engine in double has no int8");
+    if (!s) cpu->base.weights = cpu->form->stores, cpu->set->fill(&cpu->base.kernel);
     if (!s) s = hd_team_new(&cpu->team, opt ? opt->threads : 0, err);
     if (s) {
         hd_mem_free(cpu);
         return s;
     }
     cpu->base.team = cpu->team;
-    snprintf(cpu->base.detail, sizeof cpu->base.detail, "cpu, %d threads, %s%s%s", hd_team_size(cpu->team),
-             cpu->set->name, small ? ", weights of bf16 by " : "", small ? cpu->form->name : "");
+    describe(cpu);
     *out = &cpu->base;
     return HD_OK;
 }
@@ -172,7 +194,8 @@ void hd_backend_list_cpu(hd_device_fn *tell, void *context)
         snprintf(d.why, sizeof d.why, "%.*s", (int)sizeof d.why - 1, err.text);
     } else {
         snprintf(d.name, sizeof d.name, "%s", best.set->name);
-        snprintf(d.kernels, sizeof d.kernels, "for bf16 by %s", best.bf16->name);
+        snprintf(d.kernels, sizeof d.kernels, "for bf16 by %s%s%s", best.bf16->name,
+                 best.int8 ? ", int8 by " : "", best.int8 ? best.int8->name : "");
     }
     tell(context, &d);
 }

@@ -286,6 +286,8 @@ static hd_status open_device(hd_cuda *c, hd_err *err)
 extern "C" hd_status hd_backend_new_cuda(hd_backend **out, const hd_backend_opt *opt, hd_err *err)
 {
     int device = 0;
+    if (opt && opt->precision == HD_PRECISION_INT8)
+        return hd_err_set(err, HD_EMISSING, "int8 is for the CPU: give --device cpu, or --precision bf16");
     if (opt && opt->like)
         device = ((const hd_cuda *)opt->like)->device;
     else if (hd_status none = hd_cuda_card(&device, err))

@@ -11,17 +11,18 @@ typedef struct hd_machine_options {
 } hd_machine_options;
 
 /* Rows of a table of options whose owner begins with hd_usual. */
-#define HD_MACHINE_ROWS                                                                               \
-    {"device",                                                                                        \
-     'd',                                                                                             \
-     "NAME",                                                                                          \
-     "auto",                                                                                          \
-     "where to compute: auto, cpu or cuda",                                                           \
-     HD_TEXT_INTO(hd_usual, machine.name)},                                                           \
-    {                                                                                                 \
-        "precision", 0, "KIND", "auto",                                                               \
-            "f32, bf16 or auto; auto is f32 on the CPU, where bf16 is faster but rounds the weights", \
-            HD_CHOICE_INTO(hd_usual, machine.precision, hd_precision_names)                           \
+#define HD_MACHINE_ROWS                                                                                      \
+    {"device",                                                                                               \
+     'd',                                                                                                    \
+     "NAME",                                                                                                 \
+     "auto",                                                                                                 \
+     "where to compute: auto, cpu or cuda",                                                                  \
+     HD_TEXT_INTO(hd_usual, machine.name)},                                                                  \
+    {                                                                                                        \
+        "precision", 0, "KIND", "auto",                                                                      \
+            "f32, bf16, int8 or auto; auto is f32 on the CPU, where bf16 and int8 are faster but round the " \
+            "weights",                                                                                       \
+            HD_CHOICE_INTO(hd_usual, machine.precision, hd_precision_names)                                  \
     }
 
 /* Of verbs without the rows. */

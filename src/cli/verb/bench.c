@@ -14,7 +14,8 @@ struct bench {
 static const hd_option options[] = {
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct bench, device)},
-    {"precision", 0, "KIND", "auto", "auto, f32 or bf16 (not on the CPU)",
+    {"precision", 0, "KIND", "auto",
+     "auto, f32, bf16 or int8 (on the CPU both are for decoding alone: --only greedy)",
      HD_CHOICE_INTO(struct bench, precision, hd_precision_names)},
     {"only", 0, "TEXT", NULL, "only rows whose name contains TEXT, also those too slow for a CPU by default",
      HD_TEXT_INTO(struct bench, only)},
@@ -82,7 +83,7 @@ static hd_status run(hd_command *c, hd_err *err)
     hd_backend_opt opt = {.threads = c->common.threads,
                           .precision = (hd_precision)o->precision,
                           .log = &c->log,
-                          .training = true};
+                          .training = hd_bench_trains(o->only)};
     hd_bench_opt ask = {.only = o->only,
                         .rounds = o->rounds,
                         .by_kernel = o->kernels,

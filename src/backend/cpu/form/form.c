@@ -131,5 +131,6 @@ hd_status hd_cpu_choose(hd_cpu_choice *out, hd_err *err)
             break;
         }
     out->bf16 = form_of(HD_BF16, out->set, &a);
+    out->int8 = form_of(HD_I8, out->set, &a);
     return HD_OK;
 }

@@ -12,7 +12,7 @@ typedef struct hd_form {
     const char *name;                   /* of the instructions */
     hd_dtype stores;                    /* the kind of number it is stored in */
     size_t strip;                       /* columns that stay together */
-    size_t (*size)(size_t n, size_t k); /* bytes of a packed weight */
+    size_t (*size)(size_t n, size_t k); /* bytes of a packed weight; 0: one that it cannot hold */
     /* w is [n,k], with rows `stride` apart */
     void (*pack)(void *to, const hd_real *w, size_t stride, size_t n, size_t k);
     size_t (*scratch)(size_t k); /* bytes for one thread's product */
@@ -27,9 +27,9 @@ typedef struct hd_form {
 #if defined(HD_REAL_DOUBLE)
 #define HD_FORM_LIST(X)
 #elif defined(__aarch64__)
-#define HD_FORM_LIST(X) X(bfmmla)
+#define HD_FORM_LIST(X) X(bfmmla) X(smmla) X(sdot) X(plain)
 #else
-#define HD_FORM_LIST(X)
+#define HD_FORM_LIST(X) X(plain)
 #endif
 
 #define X(name) extern const hd_form hd_form_##name;
@@ -41,7 +41,7 @@ HD_FORM_LIST(X)
    former name. */
 typedef struct hd_cpu_choice {
     const hd_cpu_isa *set;
-    const hd_form *bf16;
+    const hd_form *bf16, *int8; /* int8 is NULL where the engine is in double */
 } hd_cpu_choice;
 
 hd_status hd_cpu_choose(hd_cpu_choice *out, hd_err *err);

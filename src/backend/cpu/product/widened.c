@@ -12,7 +12,7 @@ enum {
 INLINE vec widen(const uint16_t *from)
 {
 #if defined(HD_REAL_DOUBLE) || !(defined(__aarch64__) || defined(__x86_64__))
-    vec wide;
+    vec wide = {0};
     for (int i = 0; i < VL; i++) {
         uint32_t bits = (uint32_t)from[i] << 16;
         float x;

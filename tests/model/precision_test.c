@@ -1,5 +1,5 @@
-/* Models asked on the CPU with weights of bf16: close to f32, the same bits whatever the threads and the
-   batch, and nothing of it left behind. */
+/* Models asked on the CPU with weights of bf16 and int8: close to f32, the same bits whatever the threads and
+   the batch, and nothing of it left behind. */
 #include "check.h"
 #include "model/bert_toy.h"
 #include "model/prepare.h"
@@ -16,6 +16,7 @@ static hd_backend *backend_with(hd_precision precision, int threads)
 
 typedef enum asked { GPT, TRANSFORMER, RECURRENT, MODELS } asked;
 static const char *const names[MODELS] = {"gpt", "transformer", "recurrent"};
+static const hd_precision rounded[] = {HD_PRECISION_BF16, HD_PRECISION_INT8};
 
 static void open_with(toy *m, asked what, hd_precision precision, int threads)
 {
@@ -53,13 +54,16 @@ static double apart(const hd_real *x, const hd_real *y, size_t count)
     return sqrt(error / length);
 }
 
-/* A number of bf16 has 8 bits: each product of a sum errs by 0.4 % at most, by chance in both directions. */
-static void assert_close(const char *name, const hd_real *x, const hd_real *y, size_t count)
+/* A number of bf16 has 8 bits: each product of a sum errs by 0.4 % at most, by chance in both directions. One
+   of int8 errs by a 254th of the largest of its row. */
+static void assert_close(const char *name, hd_precision precision, const hd_real *x, const hd_real *y,
+                         size_t count)
 {
     double error = apart(x, y, count);
-    print_message("%s: logits in bf16 are %.2g of their length from those in f32\n", name, error);
+    print_message("%s: logits in %s are %.2g of their length from those in f32\n", name,
+                  hd_precision_names[precision], error);
     assert_true(error > 1e-5); /* the weights were rounded */
-    assert_true(error < 0.02);
+    assert_true(error < (precision == HD_PRECISION_INT8 ? 0.04 : 0.02));
 }
 
 static void logits_are_close_to_those_in_f32(void **state)
@@ -67,14 +71,15 @@ static void logits_are_close_to_those_in_f32(void **state)
     (void)state;
     const toy_batch b = toy_range(0, 12);
     size_t blocks = hd_mem_now().blocks;
-    for (int what = 0; what < MODELS; what++) {
-        toy f32, bf16;
-        open_with(&f32, (asked)what, HD_PRECISION_F32, 2);
-        open_with(&bf16, (asked)what, HD_PRECISION_BF16, 2);
-        hd_real *x = toy_logits(&f32, &b), *y = toy_logits(&bf16, &b);
-        assert_close(names[what], x, y, b.target_rows * TOY_VOCAB);
+    for (int i = 0; i < 2 * MODELS; i++) {
+        const asked what = (asked)(i / 2);
+        toy f32, small;
+        open_with(&f32, what, HD_PRECISION_F32, 2);
+        open_with(&small, what, rounded[i % 2], 2);
+        hd_real *x = toy_logits(&f32, &b), *y = toy_logits(&small, &b);
+        assert_close(names[what], rounded[i % 2], x, y, b.target_rows * TOY_VOCAB);
         free(x), free(y);
-        toy_close(&f32), toy_close(&bf16);
+        toy_close(&f32), toy_close(&small);
     }
     assert_int_equal(hd_mem_now().blocks, blocks);
 }
@@ -83,13 +88,14 @@ static void an_item_has_the_same_bits_alone_and_on_any_threads(void **state)
 {
     (void)state;
     const toy_batch b = toy_range(0, 12);
-    for (int what = 0; what < MODELS; what++) {
+    for (int k = 0; k < 2 * MODELS; k++) {
+        const asked what = (asked)(k / 2);
         toy all;
-        open_with(&all, (asked)what, HD_PRECISION_BF16, 1);
+        open_with(&all, what, rounded[k % 2], 1);
         hd_real *together = toy_logits(&all, &b);
         for (int threads = 1; threads <= 3; threads++) {
             toy m;
-            open_with(&m, (asked)what, HD_PRECISION_BF16, threads);
+            open_with(&m, what, rounded[k % 2], threads);
             for (size_t i = 0, row = 0; i < b.items; row += (size_t)b.target_len[i], i++) {
                 const toy_batch one = toy_range((int32_t)i, 1);
                 hd_real *alone = toy_logits(&m, &one);
@@ -118,22 +124,27 @@ static hd_real *bert_logits(bert_toy *t, hd_precision precision)
 static void a_bert_fills_in_nearly_the_same(void **state)
 {
     (void)state;
-    bert_toy f32, bf16;
-    hd_real *x = bert_logits(&f32, HD_PRECISION_F32), *y = bert_logits(&bf16, HD_PRECISION_BF16);
-    assert_close("bert", x, y, BT_ASKED * BT_VOCAB);
-    free(x), free(y);
-    bt_close(&f32), bt_close(&bf16);
+    for (int i = 0; i < 2; i++) {
+        bert_toy f32, small;
+        hd_real *x = bert_logits(&f32, HD_PRECISION_F32), *y = bert_logits(&small, rounded[i]);
+        assert_close("bert", rounded[i], x, y, BT_ASKED * BT_VOCAB);
+        free(x), free(y);
+        bt_close(&f32), bt_close(&small);
+    }
 }
 
 static void another_instance_has_the_same_weights_and_none_trains(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_backend *again = NULL, *b = backend_with(HD_PRECISION_BF16, 1);
-    assert_int_equal(hd_backend_again(&again, b, 1, &err), HD_OK);
-    assert_int_equal(again->weights, HD_BF16);
-    assert_int_equal(again->compute, HD_REAL);
-    hd_backend_free(again), hd_backend_free(b);
+    hd_backend *again = NULL, *b = NULL;
+    for (int i = 0; i < 2; i++) {
+        b = backend_with(rounded[i], 1);
+        assert_int_equal(hd_backend_again(&again, b, 1, &err), HD_OK);
+        assert_int_equal(again->weights, i ? HD_I8 : HD_BF16);
+        assert_int_equal(again->compute, HD_REAL);
+        hd_backend_free(again), hd_backend_free(b);
+    }
     b = backend_with(HD_PRECISION_AUTO, 1);
     assert_int_equal(b->weights, HD_REAL);
     hd_backend_free(b);

@@ -1,0 +1,253 @@
+/* Products with weights of 8-bit whole numbers: every form of this processor against the rule, computed here
+   number by number, to the last bit, at all edges of tiles; whatever the rows beside a row and the threads;
+   and numbers that are not finite. */
+#include "backend/cpu/form/form.h"
+#include "check.h"
+
+static const hd_form *const forms[] = {
+#define X(name) &hd_form_##name,
+    HD_FORM_LIST(X)
+#undef X
+};
+
+static hd_backend *int8_backend(int threads, const hd_form *form)
+{
+    hd_err err = {0};
+    hd_backend *b = NULL;
+    hd_backend_opt opt = {.threads = threads, .precision = HD_PRECISION_INT8};
+    if (hd_backend_new(&b, "cpu", &opt, &err)) fail_msg("%s", err.text);
+    ((hd_cpu *)b)->form = form;
+    return b;
+}
+
+static bool is_here(const hd_form *f)
+{
+    return f->needs && f->stores == HD_I8 && f->needs();
+}
+
+/* -- the rule -- */
+
+static float scale_of(const hd_real *x, size_t k, float *inverse)
+{
+    float max = 0;
+    for (size_t i = 0; i < k; i++) {
+        if (!isfinite(x[i])) return *inverse = 0, NAN;
+        max = fmaxf(max, fabsf(x[i]));
+    }
+    *inverse = max < 0x1p-110f ? 0 : 127 / max;
+    return max < 0x1p-110f ? 0 : max / 127;
+}
+
+static float expected(const hd_real *x, const hd_real *w, size_t k, float start)
+{
+    float ix, iw, sx = scale_of(x, k, &ix), sw = scale_of(w, k, &iw);
+    int64_t sum = 0;
+    for (size_t l = 0; l < k && ix > 0 && iw > 0; l++) {
+        float u = x[l] * ix, v = w[l] * iw;
+        sum += (int64_t)rintf(u) * (int64_t)rintf(v);
+    }
+    return fmaf((float)sum, sx * sw, start);
+}
+
+/* -- checks -- */
+
+enum { GAP = 3 }; /* numbers between rows */
+#define UNTOUCHED 12345.0f
+
+typedef struct product {
+    hd_real *a, *w, *bias, *y, *old;
+    hd_tensor ta, tw, tbias, ty;
+} product;
+
+static hd_real *numbers(size_t count, uint64_t seed)
+{
+    hd_real *x = malloc((count + 1) * sizeof *x);
+    fill_normal(x, count, 1, seed);
+    return x;
+}
+
+static hd_tensor spaced(hd_real *x, size_t rows, size_t cols)
+{
+    hd_tensor t = hd_matrix(x, rows, cols);
+    t.stride = cols + GAP;
+    return t;
+}
+
+static product make_product(size_t m, size_t n, size_t k)
+{
+    product p = {.a = numbers(m * (k + GAP), 1),
+                 .w = numbers(n * (k + GAP), 2),
+                 .bias = numbers(n, 3),
+                 .y = numbers(m * (n + GAP), 4),
+                 .old = numbers(m * (n + GAP), 4)};
+    p.ta = spaced(p.a, m, k), p.tw = spaced(p.w, n, k), p.ty = spaced(p.y, m, n);
+    p.tbias = hd_matrix(p.bias, 1, n);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < GAP; j++) p.y[i * p.ty.stride + n + j] = UNTOUCHED;
+    return p;
+}
+
+static void free_product(product *p)
+{
+    free(p->a), free(p->w), free(p->bias), free(p->y), free(p->old);
+}
+
+static void check(hd_backend *b, product *p, size_t m, size_t n, size_t k, bool add)
+{
+    const char *name = ((hd_cpu *)b)->form->name;
+    assert_int_equal(b->prepare(b, &p->tw, HD_PREDICTING), HD_OK);
+    assert_non_null(p->tw.prepared);
+    hd_gemm_args g = {.y = &p->ty, .a = &p->ta, .b = &p->tw, .b_transposed = true, .add = add};
+    if (!add) g.bias = &p->tbias;
+    assert_int_equal(b->kernel.gemm(b, &g), HD_OK);
+    b->unprepare(b, &p->tw);
+    for (size_t i = 0; i < m; i++) {
+        const hd_real *y = p->y + i * p->ty.stride;
+        for (size_t j = 0; j < n; j++) {
+            float start = add ? p->old[i * p->ty.stride + j] : p->bias[j],
+                  is = expected(p->a + i * p->ta.stride, p->w + j * p->tw.stride, k, start);
+            if (memcmp(&is, y + j, sizeof is) && !(isnan(is) && isnan(y[j])))
+                fail_msg("%s %zux%zux%zu add %d at %zu,%zu: %.9g, expected %.9g", name, m, n, k, add, i, j,
+                         (double)y[j], (double)is);
+        }
+        for (size_t j = 0; j < GAP; j++) assert_true(y[n + j] == UNTOUCHED);
+    }
+}
+
+static void check_size(hd_backend *b, size_t m, size_t n, size_t k, bool add)
+{
+    product p = make_product(m, n, k);
+    check(b, &p, m, n, k, add);
+    free_product(&p);
+}
+
+static void every_form_gives_the_bits_of_the_rule(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < COUNT_OF(forms); f++) {
+        if (!is_here(forms[f])) continue;
+        for (int threads = 1; threads <= 3; threads += 2) {
+            hd_backend *b = int8_backend(threads, forms[f]);
+            for (size_t s = 1; s <= 35; s++) {
+                check_size(b, s, 13, 9, s & 1);
+                check_size(b, 9, s, 7, s & 2);
+                check_size(b, 5, 25, s, s & 1);
+                check_size(b, 1 + s % 4, 1 + s % 30, s, s & 2);
+            }
+            check_size(b, 3, 17, 0, false);
+            check_size(b, 1, 67, 515, false);
+            check_size(b, 64, 33, 67, true); /* as many rows as are quantized together, and more */
+            check_size(b, 65, 33, 67, false);
+            check_size(b, 131, 40, 21, true);
+            check_size(b, 67, 19, 33001, false); /* more columns than a block */
+            hd_backend_free(b);
+        }
+    }
+}
+
+/* The largest sums there can be, of both signs, are exact. */
+static void sums_reach_the_end_of_32_bits(void **state)
+{
+    (void)state;
+    enum { K = 128 * 1024, N = 3 };
+    for (size_t f = 0; f < COUNT_OF(forms); f++) {
+        if (!is_here(forms[f])) continue;
+        hd_backend *b = int8_backend(1, forms[f]);
+        product p = make_product(2, N, K);
+        for (size_t i = 0; i < 2 * p.ta.stride; i++) p.a[i] = 1;
+        for (size_t i = 0; i < N * p.tw.stride; i++) p.w[i] = i < p.tw.stride ? -1 : 1;
+        check(b, &p, 2, N, K, false);
+        free_product(&p);
+        product deeper = make_product(1, 1, K + 1); /* stays f32 */
+        assert_int_equal(b->prepare(b, &deeper.tw, HD_PREDICTING), HD_OK);
+        assert_null(deeper.tw.prepared);
+        free_product(&deeper);
+        hd_backend_free(b);
+    }
+}
+
+static void what_is_not_finite_spoils_its_row_alone(void **state)
+{
+    (void)state;
+    enum { M = 9, N = 11, K = 21 };
+    for (size_t f = 0; f < COUNT_OF(forms); f++) {
+        if (!is_here(forms[f])) continue;
+        hd_backend *b = int8_backend(1, forms[f]);
+        product p = make_product(M, N, K);
+        p.a[2 * p.ta.stride + 20] = NAN, p.a[3 * p.ta.stride] = INFINITY,
+                              p.a[7 * p.ta.stride + 4] = -INFINITY;
+        p.w[5 * p.tw.stride + 7] = INFINITY;
+        for (size_t l = 0; l < K; l++) p.a[4 * p.ta.stride + l] = 0, p.a[5 * p.ta.stride + l] = 0x1p-140f;
+        for (size_t l = 0; l < K; l++) p.w[p.tw.stride + l] = -0.0f, p.w[2 * p.tw.stride + l] *= 0x1p120f;
+        check(b, &p, M, N, K, false);
+        assert_true(isnan(p.y[2 * p.ty.stride]) && isnan(p.y[5]) && isfinite(p.y[0]));
+        free_product(&p);
+        hd_backend_free(b);
+    }
+}
+
+/* What is nearest lies at halves: to even, on every machine. */
+static void halves_go_to_even(void **state)
+{
+    (void)state;
+    static const float x[] = {127, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -2.5f, 126.5f};
+    static const int to[] = {127, 0, 2, 2, 0, -2, -2, 126};
+    for (size_t f = 0; f < COUNT_OF(forms); f++) {
+        if (!is_here(forms[f])) continue;
+        hd_backend *b = int8_backend(1, forms[f]);
+        hd_real one[COUNT_OF(x) * COUNT_OF(x)] = {0}, row[COUNT_OF(x)], y[COUNT_OF(x)];
+        for (size_t i = 0; i < COUNT_OF(x); i++) one[i * COUNT_OF(x) + i] = 127, row[i] = x[i];
+        hd_tensor w = hd_matrix(one, COUNT_OF(x), COUNT_OF(x)), a = hd_matrix(row, 1, COUNT_OF(x)),
+                  out = hd_matrix(y, 1, COUNT_OF(x));
+        assert_int_equal(b->prepare(b, &w, HD_PREDICTING), HD_OK);
+        hd_gemm_args g = {.y = &out, .a = &a, .b = &w, .b_transposed = true};
+        assert_int_equal(b->kernel.gemm(b, &g), HD_OK);
+        for (size_t i = 0; i < COUNT_OF(x); i++) assert_true(y[i] == (hd_real)(127 * to[i]));
+        b->unprepare(b, &w);
+        hd_backend_free(b);
+    }
+}
+
+static void a_function_comes_behind_the_sums(void **state)
+{
+    (void)state;
+    hd_real bits[2][70 * 50];
+    for (size_t f = 0, n = 0; f < COUNT_OF(forms); f++) {
+        if (!is_here(forms[f])) continue;
+        hd_backend *b = int8_backend(1 + (int)f, forms[f]);
+        product p = make_product(70, 50, 40);
+        hd_tensor y = hd_matrix(bits[n], 70, 50);
+        assert_int_equal(b->prepare(b, &p.tw, HD_DECODING), HD_OK);
+        hd_gemm_args g = {
+            .y = &y, .a = &p.ta, .b = &p.tw, .b_transposed = true, .bias = &p.tbias, .act = HD_gelu};
+        assert_int_equal(b->kernel.gemm(b, &g), HD_OK);
+        if (n) assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+        b->unprepare(b, &p.tw);
+        free_product(&p);
+        hd_backend_free(b);
+        n = 1;
+    }
+}
+
+static void training_is_refused(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_backend *b = NULL;
+    hd_backend_opt opt = {.precision = HD_PRECISION_INT8, .training = true};
+    assert_int_equal(hd_backend_new(&b, "cpu", &opt, &err), HD_EARG);
+    assert_non_null(strstr(err.text, "int8 is for inference only"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form_gives_the_bits_of_the_rule),
+        cmocka_unit_test(sums_reach_the_end_of_32_bits),
+        cmocka_unit_test(what_is_not_finite_spoils_its_row_alone),
+        cmocka_unit_test(halves_go_to_even),
+        cmocka_unit_test(a_function_comes_behind_the_sums),
+        cmocka_unit_test(training_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
