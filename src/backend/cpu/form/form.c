@@ -87,7 +87,7 @@ static bool is_known(const char *text)
     return false;
 }
 
-/* A form of both kinds may have one name. */
+/* A set and forms of both kinds may have one name. */
 static void list_names(char *names, size_t size)
 {
     *names = 0;
@@ -96,6 +96,7 @@ static void list_names(char *names, size_t size)
     for (int i = 0; usable_form(i, usable_set(0)); i++) {
         const char *name = usable_form(i, usable_set(0))->name;
         bool again = false;
+        for (int j = 0; usable_set(j); j++) again |= !strcmp(usable_set(j)->name, name);
         for (int j = 0; j < i; j++) again |= !strcmp(usable_form(j, usable_set(0))->name, name);
         if (!again) snprintf(names + strlen(names), size - strlen(names), ", %s", name);
     }

@@ -28,6 +28,8 @@ typedef struct hd_form {
 #define HD_FORM_LIST(X)
 #elif defined(__aarch64__)
 #define HD_FORM_LIST(X) X(bfmmla) X(smmla) X(sdot) X(plain)
+#elif defined(__x86_64__)
+#define HD_FORM_LIST(X) X(amx_int8) X(avx512_vnni) X(avx_vnni) X(avx2_int8) X(plain)
 #else
 #define HD_FORM_LIST(X) X(plain)
 #endif

@@ -23,11 +23,12 @@ enum {
 
 /* Row i of `across` has its numbers l at l / deep * across * deep + i * deep + l % deep. */
 typedef struct int8_shape {
-    size_t rows, strip;     /* of a tile */
-    size_t unit;            /* rows of a tile are filled up with zeros to a multiple */
-    size_t step;            /* k is filled up with zeros to a multiple */
-    size_t deep_rows, deep; /* of panels of a, and of strips of b */
-    uint8_t turned;         /* bits of a that are flipped: 0x80 adds 128 */
+    size_t rows, strip;                /* of a tile */
+    size_t unit;                       /* rows of a tile are filled up with zeros to a multiple */
+    size_t step;                       /* k is filled up with zeros to a multiple */
+    size_t deep_rows, deep;            /* of panels of a, and of strips of b */
+    uint8_t turned;                    /* bits of a that are flipped: 0x80 adds 128 */
+    void (*begin)(void), (*end)(void); /* around the tiles of a product, or NULL */
     /* sums [rows][strip], from start [strip] if bits are turned, of a panel and a strip `steps` deep */
     void (*tile)(int32_t *sums, size_t rows, const int32_t *start, const int8_t *a, const int8_t *b,
                  size_t steps);
@@ -205,7 +206,9 @@ INLINE void int8_multiply(const int8_shape *s, const hd_product *p, size_t row, 
                           p->a_stride, rows, p->k, scale + at);
                 panel += across * deep;
             }
+            if (s->begin) s->begin();
             for (size_t j = nb; j < nb_end; j += s->strip) int8_strip(s, &t, j);
+            if (s->end) s->end();
             p->finish(p, i, t.count, nb, nb_end);
         }
     }
