@@ -15,8 +15,11 @@ INLINE void tile_of(int32_t *sums, int pairs, const int8_t *a, const int8_t *b, 
     UNROLL
     for (int i = 0; i < pairs; i++) UNROLL
     for (int j = 0; j < STRIP / 2; j++) s[i][j] = vdupq_n_s32(0);
+    const size_t ahead = steps * DEEP * STRIP;
     for (; steps; steps--, a += 2 * DEEP * pairs, b += DEEP * STRIP) {
         int8x16_t y[STRIP / 2];
+        /* the next strip, while this one computes; few rows read faster than that would bring it */
+        if (pairs == ROWS / 2) __builtin_prefetch(b + ahead);
         UNROLL
         for (int j = 0; j < STRIP / 2; j++) y[j] = vld1q_s8(b + 2 * DEEP * j);
         UNROLL
