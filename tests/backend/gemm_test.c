@@ -315,7 +315,7 @@ static void check_rounded(hd_backend *b, size_t m, size_t n, size_t k, bool add,
            bias = random_frame(1, n, false, 3), y = random_frame(m, n, false, 4),
            old = random_frame(m, n, false, 4), before = frame(m, n);
     assert_int_equal(b->prepare(b, &w.t, HD_PREDICTING), HD_OK);
-    assert_non_null(w.t.prepared);
+    assert_true(!w.t.prepared == !k); /* what has no bytes is read as it is */
     hd_gemm_args g = {.y = &y.t, .a = &x.t, .b = &w.t, .b_transposed = true, .add = add};
     if (!add) g.bias = &bias.t;
     if (act) g.act = HD_relu, g.before = &before.t;
