@@ -57,6 +57,19 @@ static void cpu_unprepare(hd_backend *b, hd_tensor *w)
     w->prepared = NULL;
 }
 
+typedef struct packing {
+    const hd_form *form;
+    hd_packing b;
+    void *to;
+} packing;
+
+static void pack_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const packing *p = arg;
+    (void)worker;
+    p->form->pack(p->to, &p->b, begin, end);
+}
+
 static hd_status cpu_prepare(hd_backend *b, hd_tensor *w, hd_use use)
 {
     const hd_cpu *cpu = (hd_cpu *)b;
@@ -67,7 +80,9 @@ static hd_status cpu_prepare(hd_backend *b, hd_tensor *w, hd_use use)
     if (!bytes) return HD_OK; /* it is read as it is */
     w->prepared = hd_mem_new(bytes);
     if (!w->prepared) return HD_ENOMEM;
-    form->pack(w->prepared, w->data, w->stride, hd_rows_of(w), hd_cols_of(w));
+    packing p = {form, {w->data, w->stride, hd_rows_of(w), hd_cols_of(w), true}, w->prepared};
+    hd_team_run(cpu->team, (p.b.n + form->strip - 1) / form->strip,
+                1 + 4 * HD_GRAIN / (form->strip * (p.b.k + 1)), pack_part, &p);
     return HD_OK;
 }
 
@@ -170,7 +185,7 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
                              .free = cpu_free};
     hd_cpu_choice best = {0};
     hd_status s = hd_cpu_choose(&best, err);
-    if (!s) cpu->set = best.set, cpu->form = form_for(precision, &best);
+    if (!s) cpu->set = best.set, cpu->form = form_for(precision, &best), cpu->unprepared = cpu->set->f32;
     if (!s && !cpu->form) s = hd_err_set(err, HD_EARG, "the engine in double has no int8");
     if (!s) cpu->base.weights = cpu->form->stores, cpu->set->fill(&cpu->base.kernel);
     if (!s) s = hd_team_new(&cpu->team, opt ? opt->threads : 0, err);

@@ -15,7 +15,9 @@ typedef struct hd_cpu {
     hd_team *team;
     const struct hd_cpu_isa *set;
     const struct hd_form *form; /* of prepared weights, but those of recur, which have the set's f32 */
-    char *scratch, *shared;     /* see hd_cpu_scratch, hd_cpu_shared */
+    const struct hd_form
+        *unprepared;        /* of b that is packed when it is multiplied: f32, or `form` in training */
+    char *scratch, *shared; /* see hd_cpu_scratch, hd_cpu_shared */
     size_t scratch_each, scratch_size, shared_size;
 } hd_cpu;
 

@@ -6,12 +6,11 @@
 
 typedef struct job {
     hd_product p;
-    const hd_real *b; /* to be packed from here */
-    size_t b_stride;
-    bool b_transposed, by_rows;
+    hd_packing b; /* to be packed from here */
+    void *packed;
     const hd_form *form;
     size_t strip; /* columns of one */
-    size_t unit;  /* rows or strips that stay together */
+    bool by_rows;
     hd_cpu *cpu;
 } job;
 
@@ -19,8 +18,7 @@ static void pack_part(void *arg, size_t begin, size_t end, int worker)
 {
     job *j = arg;
     (void)worker;
-    KERNEL(pack)
-    ((hd_real *)j->p.b, j->b, j->b_stride, j->b_transposed, j->p.n, j->p.k, begin * j->strip, end * j->strip);
+    j->form->pack(j->packed, &j->b, begin, end);
 }
 
 static void multiply_part(void *arg, size_t begin, size_t end, int worker)
@@ -29,7 +27,7 @@ static void multiply_part(void *arg, size_t begin, size_t end, int worker)
     char *panel = j->cpu->scratch + (size_t)worker * j->cpu->scratch_each;
     size_t row = 0, row_end = j->p.m;
     if (j->by_rows) {
-        row = begin * j->unit, row_end = end * j->unit < j->p.m ? end * j->unit : j->p.m;
+        row = begin * j->form->rows, row_end = end * j->form->rows < j->p.m ? end * j->form->rows : j->p.m;
         begin = 0, end = (j->p.n + j->strip - 1) / j->strip;
     }
     j->form->multiply(&j->p, row, row_end, begin, end, panel);
@@ -48,9 +46,9 @@ static bool lies(const hd_gemm_args *g)
 INLINE void row_columns(const job *j, const hd_real *a, hd_real *c, size_t from, int vectors)
 {
     vec sum[LYING];
-    const hd_real *b = j->b + from;
+    const hd_real *b = j->b.b + from;
     for (int i = 0; i < vectors; i++) sum[i] = hd_set(0);
-    for (size_t k = 0; k < j->p.k; k++, b += j->b_stride) {
+    for (size_t k = 0; k < j->p.k; k++, b += j->b.stride) {
         vec x = hd_spread(a[k]);
         for (int i = 0; i < vectors; i++) sum[i] = hd_fma(hd_load(b + (size_t)i * VL), x, sum[i]);
     }
@@ -72,10 +70,9 @@ static void rows_part(void *arg, size_t begin, size_t end, int worker)
     }
 }
 
-static void multiply_rows(job *j, const hd_gemm_args *g)
+static void multiply_rows(job *j)
 {
     const size_t units = (j->p.n + LYING * VL - 1) / (LYING * VL), work = LYING * VL * j->p.m * (j->p.k + 1);
-    j->b = g->b->data, j->b_stride = g->b->stride;
     hd_team_run(j->cpu->team, units, 1 + 16 * HD_GRAIN / work, rows_part, j);
 }
 
@@ -91,12 +88,11 @@ static bool find_b(job *j, const hd_gemm_args *g)
 {
     size_t strips = (j->p.n + j->strip - 1) / j->strip;
     if (j->p.weight) return true; /* also for few rows: strips are read one after the other */
-    j->b = g->b->data, j->b_stride = g->b->stride, j->b_transposed = g->b_transposed;
-    if (g->b_transposed && !g->a_transposed && KERNEL(as_it_lies)(j->p.m)) {
-        j->p.b = j->b, j->p.b_stride = j->b_stride;
+    if (g->b_transposed && !g->a_transposed && j->form->stores == HD_REAL && KERNEL(as_it_lies)(j->p.m)) {
+        j->p.b = j->b.b, j->p.b_stride = j->b.stride;
     } else {
-        j->p.b = (hd_real *)hd_cpu_shared(j->cpu, KERNEL(packed_size)(j->p.n, j->p.k) * sizeof(hd_real));
-        if (!j->p.b) return false;
+        j->p.weight = j->packed = hd_cpu_shared(j->cpu, j->form->size(j->p.n, j->p.k));
+        if (!j->packed) return false;
         hd_team_run(j->cpu->team, strips, 1 + 4 * HD_GRAIN / (j->strip * (j->p.k + 1)), pack_part, j);
     }
     return true;
@@ -119,21 +115,21 @@ static hd_status multiply(hd_backend *backend, const hd_gemm_args *g)
                        .act = g->act,
                        .finish = KERNEL(finish)};
     j.p.b_depth = j.p.k;
+    j.b = (hd_packing){g->b->data, g->b->stride, j.p.n, j.p.k, g->b_transposed};
     if (g->before) j.p.before = g->before->data, j.p.before_stride = g->before->stride;
     if (!j.p.m || !j.p.n) return HD_OK;
-    if (lies(g) && g->draw.p <= 0) return multiply_rows(&j, g), HD_OK;
-    if (g->b_transposed && (!g->a_transposed || cpu->form->transposed)) j.p.weight = g->b->prepared;
-    j.form = j.p.weight ? cpu->form : cpu->set->f32, j.strip = j.form->strip;
+    if (lies(g) && cpu->unprepared->stores == HD_REAL && g->draw.p <= 0) return multiply_rows(&j), HD_OK;
+    if (g->b_transposed && (!g->a_transposed || cpu->form->trains)) j.p.weight = g->b->prepared;
+    j.form = j.p.weight ? cpu->form : cpu->unprepared, j.strip = j.form->strip;
     size_t strips = (j.p.n + j.strip - 1) / j.strip, threads = (size_t)hd_team_size(cpu->team);
     if (!hd_cpu_scratch(cpu, j.form->scratch(j.p.k)) || !find_b(&j, g)) return HD_ENOMEM;
     /* Rows or columns, whichever the workers can share more evenly; a few rows go by columns, which all of
      * them can share. */
-    j.unit = KERNEL(tile_rows)();
-    size_t tiles = (j.p.m + j.unit - 1) / j.unit;
+    size_t tile = j.form->rows, tiles = (j.p.m + tile - 1) / tile;
     j.by_rows =
         !j.p.b_stride && tiles >= threads && idle_share(tiles, threads) <= idle_share(strips, threads);
     size_t units = j.by_rows ? tiles : strips,
-           work = (j.by_rows ? j.unit * j.p.n : j.strip * j.p.m) * (j.p.k + 1);
+           work = (j.by_rows ? tile * j.p.n : j.strip * j.p.m) * (j.p.k + 1);
     hd_team_run(cpu->team, units, 1 + 16 * HD_GRAIN / work, multiply_part, &j);
     if (g->draw.p <= 0) return HD_OK;
     return backend->kernel.dropout(backend, &(hd_dropout_args){.y = g->y, .x = g->y, .draw = g->draw});

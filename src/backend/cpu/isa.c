@@ -21,9 +21,9 @@ static size_t f32_size(size_t n, size_t k)
     return KERNEL(packed_size)(n, k) * sizeof(hd_real);
 }
 
-static void f32_pack(void *to, const hd_real *w, size_t stride, size_t n, size_t k)
+static void f32_pack(void *to, const hd_packing *b, size_t strip, size_t strip_end)
 {
-    KERNEL(pack)(to, w, stride, true, n, k, 0, n);
+    KERNEL(pack)(to, b->b, b->stride, b->transposed, b->n, b->k, strip * STRIP, strip_end * STRIP);
 }
 
 static size_t f32_scratch(size_t k)
@@ -51,11 +51,12 @@ static void f32_multiply(const hd_product *p, size_t row, size_t row_end, size_t
 static const hd_form f32 = {.name = ISA_NAME,
                             .stores = HD_REAL,
                             .strip = STRIP,
+                            .rows = TILE_ROWS,
                             .size = f32_size,
                             .pack = f32_pack,
                             .scratch = f32_scratch,
                             .multiply = f32_multiply,
-                            .transposed = true};
+                            .trains = true};
 extern const hd_form KERNEL(widened);
 
 const hd_cpu_isa HD_PASTE(hd_cpu_isa_, HD_ISA) = {ISA_NAME, fill, &f32, &KERNEL(widened)};

@@ -59,11 +59,44 @@ static void round_rows(uint16_t *to, size_t across, const float *from, size_t st
     }
 }
 
-static void pack(void *packed, const hd_real *w, size_t stride, size_t n, size_t k)
+INLINE uint16x8_t round_eight(const float *x)
 {
-    uint16_t *to = packed;
-    for (size_t j = 0; j < n; j += STRIP)
-        round_rows(to + j * deep(k), STRIP, w + j * stride, stride, n - j < STRIP ? n - j : STRIP, k);
+    return vreinterpretq_u16_bf16(vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(vld1q_f32(x)), vld1q_f32(x + 4)));
+}
+
+/* The same of from[k rows][count]. */
+static void round_columns(uint16_t *to, size_t across, const float *from, size_t stride, size_t count,
+                          size_t k)
+{
+    for (size_t l = 0; l < k; l += DEEP, from += DEEP * stride, to += DEEP * across) {
+        uint16x8_t row[DEEP];
+        for (size_t i = 0; i < DEEP; i++) {
+            float some[ROWS] = {0};
+            const float *x = from + i * stride;
+            if (l + i < k) __builtin_prefetch(x + 8 * stride);
+            if (count < ROWS || l + i >= k) x = l + i < k ? memcpy(some, x, count * sizeof *some) : some;
+            row[i] = round_eight(x);
+        }
+        uint32x4_t low = vreinterpretq_u32_u16(vzip1q_u16(row[0], row[1])),
+                   low_under = vreinterpretq_u32_u16(vzip1q_u16(row[2], row[3])),
+                   high = vreinterpretq_u32_u16(vzip2q_u16(row[0], row[1])),
+                   high_under = vreinterpretq_u32_u16(vzip2q_u16(row[2], row[3]));
+        uint32x4_t turned[] = {vzip1q_u32(low, low_under), vzip2q_u32(low, low_under),
+                               vzip1q_u32(high, high_under), vzip2q_u32(high, high_under)};
+        for (size_t i = 0; i < across; i += 2) vst1q_u32((uint32_t *)(to + DEEP * i), turned[i / 2]);
+    }
+}
+
+static void pack(void *packed, const hd_packing *b, size_t strip, size_t strip_end)
+{
+    for (size_t j = strip * STRIP; j < strip_end * STRIP && j < b->n; j += STRIP) {
+        uint16_t *to = (uint16_t *)packed + j * deep(b->k);
+        size_t count = b->n - j < STRIP ? b->n - j : STRIP;
+        if (b->transposed)
+            round_rows(to, STRIP, b->b + j * b->stride, b->stride, count, b->k);
+        else
+            round_columns(to, STRIP, b->b + j, b->stride, count, b->k);
+    }
 }
 
 typedef struct place { /* c gets start + a b; a start_stride of 0 gives each row the same start */
@@ -155,6 +188,20 @@ static void strip_down(const hd_product *p, const uint16_t *panel, size_t i, siz
     }
 }
 
+/* Rows [i, i+count) of a, k from kb: a panel for each tile. */
+static void pack_panels(uint16_t *panel, const hd_product *p, size_t i, size_t count, size_t kb, size_t kn)
+{
+    for (size_t at = 0; at < count; at += ROWS) {
+        size_t rows = count - at < ROWS ? count - at : ROWS, across = (rows + 1) / 2 * 2;
+        if (p->a_transposed)
+            round_columns(panel + at * deep(kn), across, p->a + kb * p->a_stride + i + at, p->a_stride, rows,
+                          kn);
+        else
+            round_rows(panel + at * deep(kn), across, p->a + (i + at) * p->a_stride + kb, p->a_stride, rows,
+                       kn);
+    }
+}
+
 static void multiply(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
                      char *scratch)
 {
@@ -169,11 +216,7 @@ static void multiply(const hd_product *p, size_t row, size_t row_end, size_t str
             size_t kn = p->k - kb < depth ? p->k - kb : depth;
             for (size_t i = row; i < row_end; i += group) {
                 size_t count = row_end - i < group ? row_end - i : group;
-                for (size_t at = 0; at < count; at += ROWS) {
-                    size_t rows = count - at < ROWS ? count - at : ROWS;
-                    round_rows(panel + at * deep(kn), (rows + 1) / 2 * 2, p->a + (i + at) * p->a_stride + kb,
-                               p->a_stride, rows, kn);
-                }
+                pack_panels(panel, p, i, count, kb, kn);
                 for (size_t j = nb; j < nb_end; j += STRIP) strip_down(p, panel, i, count, j, kb, kn);
                 if (kb + kn >= p->k) p->finish(p, i, count, nb, nb_end);
             }
@@ -189,10 +232,12 @@ static bool needs(void)
 const hd_form hd_form_bfmmla = {.name = "bfmmla",
                                 .stores = HD_BF16,
                                 .strip = STRIP,
+                                .rows = ROWS,
                                 .size = size,
                                 .pack = pack,
                                 .scratch = scratch_size,
                                 .multiply = multiply,
+                                .trains = true,
                                 .needs = needs};
 #else
 const hd_form hd_form_bfmmla = {.name = "bfmmla"};

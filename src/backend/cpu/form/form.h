@@ -1,4 +1,4 @@
-/* Product forms: what a prepared weight is stored as and multiplied by. A vector set, for which kernels are
+/* Product forms: what b of a product is packed as and multiplied by. A vector set, for which kernels are
    compiled, and a form are two choices: a set has an f32 form and one that widens bf16, all others are files
    of this folder, compiled once for the instructions they need. */
 #ifndef HD_BACKEND_CPU_FORM_FORM_H
@@ -6,20 +6,30 @@
 
 #include "backend/cpu/product/product.h"
 
+/* b before it is packed. */
+typedef struct hd_packing {
+    const hd_real *b;
+    size_t stride, n, k;
+    bool transposed; /* stored [N,K], as weights [out,in] are; else [K,N], for forms that train */
+} hd_packing;
+
 /* Each element is one sum over k in an order that depends on nothing but the form, so a row's result does not
    depend on the rows beside it. */
 typedef struct hd_form {
     const char *name;                   /* of the instructions */
     hd_dtype stores;                    /* the kind of number it is stored in */
     size_t strip;                       /* columns that stay together */
-    size_t (*size)(size_t n, size_t k); /* bytes of a packed weight; 0: one that it cannot hold */
-    /* w is [n,k], with rows `stride` apart */
-    void (*pack)(void *to, const hd_real *w, size_t stride, size_t n, size_t k);
+    size_t rows;                        /* of a tile: workers that share rows take whole ones */
+    size_t (*size)(size_t n, size_t k); /* bytes of packed b; 0: one that it cannot hold */
+    /* Strips [strip, strip_end) of b; `to` is where all of it begins. Each writes what belongs to it, so that
+       workers share the strips. */
+    void (*pack)(void *to, const hd_packing *b, size_t strip, size_t strip_end);
     size_t (*scratch)(size_t k); /* bytes for one thread's product */
-    /* Rows [row, row_end) and strips [strip, strip_end) of the product with p->weight. */
+    /* Rows [row, row_end) and strips [strip, strip_end) of the product with p->weight. Where p->a_transposed
+       is set, which only forms that train are given, a is [K,M]. */
     void (*multiply)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
                      char *scratch);
-    bool transposed;     /* p->a_transposed is possible */
+    bool trains;         /* x w^T, dz w and dz^T x: packs b from [K,N], too, and takes a [K,M] */
     bool (*needs)(void); /* whether this processor has what it needs; NULL: the compiler had not */
 } hd_form;
 

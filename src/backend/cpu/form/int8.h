@@ -124,16 +124,18 @@ INLINE size_t int8_size(const int8_shape *s, size_t n, size_t k)
     return k > INT8_DEPTH ? 0 : int8_head(s, n) + int8_columns(s, n) * int8_up(k, s->step);
 }
 
-INLINE void int8_pack(const int8_shape *s, void *to, const float *w, size_t stride, size_t n, size_t k)
+INLINE void int8_pack(const int8_shape *s, void *to, const hd_packing *b, size_t first, size_t end)
 {
-    const size_t deep = int8_up(k, s->step);
+    const size_t deep = int8_up(b->k, s->step), n = b->n;
     float *scale = to;
     int32_t *start = (int32_t *)to + int8_columns(s, n);
-    int8_t *strip = (int8_t *)to + int8_head(s, n);
-    memset(to, 0, int8_head(s, n));
-    for (size_t j = 0; j < n; j += s->strip, strip += s->strip * deep) {
-        size_t count = n - j < s->strip ? n - j : s->strip;
-        int8_rows(strip, s->strip, s->deep, s->step, 0, w + j * stride, stride, count, k, scale + j);
+    for (size_t j = first * s->strip; j < end * s->strip && j < n; j += s->strip) {
+        const size_t count = n - j < s->strip ? n - j : s->strip;
+        int8_t *strip = (int8_t *)to + int8_head(s, n) + j * deep;
+        memset(scale + j, 0, s->strip * sizeof *scale);
+        memset(start + j, 0, s->strip * sizeof *start);
+        int8_rows(strip, s->strip, s->deep, s->step, 0, b->b + j * b->stride, b->stride, count, b->k,
+                  scale + j);
         for (size_t l = 0; s->turned && l < s->strip * deep; l++)
             start[j + l / s->deep % s->strip] -= 128 * strip[l];
     }
@@ -220,9 +222,9 @@ INLINE void int8_multiply(const int8_shape *s, const hd_product *p, size_t row, 
     {                                                                                                     \
         return int8_size(&shape, n, k);                                                                   \
     }                                                                                                     \
-    static void pack(void *to, const hd_real *w, size_t stride, size_t n, size_t k)                       \
+    static void pack(void *to, const hd_packing *b, size_t strip, size_t strip_end)                       \
     {                                                                                                     \
-        int8_pack(&shape, to, w, stride, n, k);                                                           \
+        int8_pack(&shape, to, b, strip, strip_end);                                                       \
     }                                                                                                     \
     static size_t scratch_size(size_t k)                                                                  \
     {                                                                                                     \
@@ -236,6 +238,7 @@ INLINE void int8_multiply(const int8_shape *s, const hd_product *p, size_t row, 
     const hd_form hd_form_##NAME = {.name = TEXT,                                                         \
                                     .stores = HD_I8,                                                      \
                                     .strip = STRIP,                                                       \
+                                    .rows = ROWS,                                                         \
                                     .size = size,                                                         \
                                     .pack = pack,                                                         \
                                     .scratch = scratch_size,                                              \

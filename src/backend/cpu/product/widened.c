@@ -55,13 +55,14 @@ INLINE uint16_t rounded(float x)
     return (uint16_t)(x == x ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16 : bits >> 16 | 0x40);
 }
 
-static void pack(void *packed, const hd_real *w, size_t stride, size_t n, size_t k)
+static void pack(void *packed, const hd_packing *b, size_t strip, size_t strip_end)
 {
-    uint16_t *to = packed;
-    for (size_t j = 0; j < n; j += STRIP)
-        for (size_t l = 0; l < k; l++, to += STRIP) {
+    const size_t along = b->transposed ? b->stride : 1, down = b->transposed ? 1 : b->stride;
+    uint16_t *to = (uint16_t *)packed + strip * STRIP * b->k;
+    for (size_t j = strip * STRIP; j < strip_end * STRIP && j < b->n; j += STRIP)
+        for (size_t l = 0; l < b->k; l++, to += STRIP) {
             hd_real row[STRIP] = {0};
-            for (size_t i = 0; i < STRIP && j + i < n; i++) row[i] = w[(j + i) * stride + l];
+            for (size_t i = 0; i < STRIP && j + i < b->n; i++) row[i] = b->b[(j + i) * along + l * down];
             for (size_t i = 0; i < STRIP; i++) to[i] = rounded((float)row[i]);
         }
 }
@@ -117,7 +118,7 @@ static void multiply(const hd_product *p, size_t row, size_t row_end, size_t str
                      char *panel)
 {
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n;
-    if (row_end - row <= FEW_ROWS) {
+    if (row_end - row <= FEW_ROWS && !p->a_transposed) {
         few_rows(p, row, row_end - row, from, till);
         return;
     }
@@ -138,7 +139,9 @@ static void multiply(const hd_product *p, size_t row, size_t row_end, size_t str
 const hd_form KERNEL(widened) = {.name = "widened",
                                  .stores = HD_BF16,
                                  .strip = STRIP,
+                                 .rows = TILE_ROWS,
                                  .size = size,
                                  .pack = pack,
                                  .scratch = scratch_size,
-                                 .multiply = multiply};
+                                 .multiply = multiply,
+                                 .trains = true};

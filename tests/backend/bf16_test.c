@@ -1,0 +1,178 @@
+/* Products of training in bf16: x w^T, dz w, dz^T x and both transposed, of the best form of this machine and
+   of the plain one, against sums in double of the rounded numbers; and the same bits for any number of
+   threads and of rows beside. */
+#include "backend/cpu/form/form.h"
+#include "check.h"
+
+enum { MARGIN = 3 }; /* numbers around a matrix that must stay as they are */
+#define UNTOUCHED 12345.0f
+
+extern const hd_cpu_isa hd_cpu_isa_base;
+
+static hd_backend *training_backend(int threads, bool plain)
+{
+    hd_err err = {0};
+    hd_backend *b = NULL;
+    hd_backend_opt opt = {.threads = threads, .precision = HD_PRECISION_BF16};
+    if (hd_backend_new(&b, "cpu", &opt, &err)) fail_msg("%s", err.text);
+    hd_cpu *cpu = (hd_cpu *)b;
+    if (plain) cpu->set = &hd_cpu_isa_base, cpu->form = cpu->set->widened, cpu->set->fill(&b->kernel);
+    cpu->unprepared = cpu->form;
+    return b;
+}
+
+/* A [rows, cols] matrix whose rows lie MARGIN numbers apart, with a margin above. */
+typedef struct framed {
+    hd_real *whole;
+    size_t rows, cols, wide;
+    hd_tensor t;
+} framed;
+
+static framed frame(size_t rows, size_t cols, uint64_t seed)
+{
+    framed f = {.rows = rows, .cols = cols, .wide = cols + MARGIN};
+    f.whole = malloc((rows * f.wide + MARGIN) * sizeof(hd_real));
+    for (size_t i = 0; i < rows * f.wide + MARGIN; i++) f.whole[i] = UNTOUCHED;
+    f.t = hd_matrix(f.whole + MARGIN, rows, cols), f.t.stride = f.wide;
+    hd_rng rng = hd_rng_make(seed, 3);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++) f.whole[MARGIN + i * f.wide + j] = (hd_real)hd_rng_normal(&rng);
+    return f;
+}
+
+static double at(const framed *f, size_t row, size_t col)
+{
+    return (double)f->whole[MARGIN + row * f->wide + col];
+}
+
+static void assert_margin_untouched(const framed *f)
+{
+    for (size_t i = 0; i < MARGIN; i++) assert_true(f->whole[i] == UNTOUCHED);
+    for (size_t i = 0; i < f->rows; i++)
+        for (size_t j = f->cols; j < f->wide; j++) assert_true(at(f, i, j) == (double)UNTOUCHED);
+}
+
+static double rounded(double x)
+{
+    uint16_t small;
+    hd_real y = (hd_real)x;
+    hd_convert(&small, HD_BF16, &y, HD_REAL, 1);
+    hd_convert(&y, HD_REAL, &small, HD_BF16, 1);
+    return (double)y;
+}
+
+typedef struct product {
+    size_t m, n, k;
+    bool at, bt, add, bias, act;
+} product;
+
+static void multiply(hd_backend *b, const product *f, const framed *y, const framed *x, const framed *w,
+                     const framed *bias, const framed *before)
+{
+    hd_gemm_args g = {.y = (hd_tensor *)&y->t,
+                      .a = (hd_tensor *)&x->t,
+                      .a_transposed = f->at,
+                      .b = (hd_tensor *)&w->t,
+                      .b_transposed = f->bt,
+                      .add = f->add,
+                      .bias = f->bias ? (hd_tensor *)&bias->t : NULL,
+                      .act = f->act ? HD_relu : HD_IDENTITY,
+                      .before = f->act ? (hd_tensor *)&before->t : NULL};
+    assert_int_equal(b->kernel.gemm(b, &g), HD_OK);
+}
+
+static void check_product(hd_backend *b, const product *f)
+{
+    const bool both = strcmp(((hd_cpu *)b)->form->name, "widened"); /* a is rounded, too */
+    framed x = f->at ? frame(f->k, f->m, 1) : frame(f->m, f->k, 1),
+           w = f->bt ? frame(f->n, f->k, 2) : frame(f->k, f->n, 2), bias = frame(1, f->n, 3),
+           y = frame(f->m, f->n, 4), old = frame(f->m, f->n, 4), before = frame(f->m, f->n, 5);
+    multiply(b, f, &y, &x, &w, &bias, &before);
+    for (size_t i = 0; i < f->m; i++)
+        for (size_t j = 0; j < f->n; j++) {
+            double z = (f->add ? at(&old, i, j) : 0) + (f->bias ? at(&bias, 0, j) : 0), sizes = fabs(z) + 1;
+            for (size_t p = 0; p < f->k; p++) {
+                double u = f->at ? at(&x, p, i) : at(&x, i, p), v = f->bt ? at(&w, j, p) : at(&w, p, j),
+                       term = (both ? rounded(u) : u) * rounded(v);
+                z += term, sizes += fabs(term);
+            }
+            double is = at(f->act ? &before : &y, i, j);
+            if (!(fabs(is - z) <= (double)(f->k + 4) * 0x1p-23 * sizes))
+                fail_msg("%s %zux%zux%zu at %d bt %d add %d bias %d: %.9g, expected %.9g",
+                         ((hd_cpu *)b)->form->name, f->m, f->n, f->k, f->at, f->bt, f->add, f->bias, is, z);
+            if (f->act) assert_true(at(&y, i, j) == (is > 0 ? is : 0));
+        }
+    assert_margin_untouched(&y), assert_margin_untouched(&before);
+    free(x.whole), free(w.whole), free(bias.whole), free(y.whole), free(old.whole), free(before.whole);
+}
+
+/* All four ways, with what goes along changing from size to size. */
+static void check_size(hd_backend *b, size_t m, size_t n, size_t k)
+{
+    for (int i = 0; i < 4; i++) {
+        size_t turn = m + 2 * n + 3 * k + (size_t)i;
+        product f = {m, n, k, i & 1, i >> 1, turn % 3 == 0, turn % 3 == 1, turn % 5 < 2};
+        check_product(b, &f);
+    }
+}
+
+static void products_of_training_equal_sums_of_rounded_numbers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        hd_backend *b = training_backend(1 + 2 * (i & 1), i >> 1);
+        for (size_t s = 1; s <= 34; s++) {
+            check_size(b, s, 13, 9);
+            check_size(b, 9, s, 7);
+            check_size(b, 5, 25, s);
+            check_size(b, 1 + s % 3, 1 + s % 30, s);
+        }
+        check_size(b, 3, 17, 0);
+        check_size(b, 2, 9, 4101); /* deeper than a block of few rows, and of many */
+        check_size(b, 21, 14, 1539);
+        check_size(b, 70, 400, 33); /* more rows than a group, more columns than a block */
+        hd_backend_free(b);
+    }
+}
+
+static void threads_and_neighbors_change_no_bit(void **state)
+{
+    enum { ROWS = 67, COLS = 61 };
+    (void)state;
+    const size_t depth[] = {1, 21, 1541};
+    for (int way = 0; way < 8; way++)
+        for (size_t d = 0; d < COUNT_OF(depth); d++) {
+            product f = {ROWS, COLS, depth[d], way & 1, way >> 1 & 1, false, true, true};
+            framed x = f.at ? frame(f.k, ROWS, 1) : frame(ROWS, f.k, 1),
+                   w = f.bt ? frame(COLS, f.k, 2) : frame(f.k, COLS, 2), bias = frame(1, COLS, 3),
+                   all = frame(ROWS, COLS, 4), before = frame(ROWS, COLS, 5);
+            hd_backend *one = training_backend(1, way >> 2);
+            multiply(one, &f, &all, &x, &w, &bias, &before);
+            hd_backend_free(one);
+            for (int threads = 1; threads <= 4; threads++) {
+                hd_backend *b = training_backend(threads, way >> 2);
+                for (size_t m = 1; m <= ROWS; m += 11) {
+                    framed y = frame(m, COLS, 6), part = x, under = frame(m, COLS, 7);
+                    part.t = f.at ? hd_view_cols(&x.t, ROWS - m, m) : hd_view_rows(&x.t, ROWS - m, m);
+                    multiply(b, &f, &y, &part, &w, &bias, &under);
+                    for (size_t i = 0; i < m; i++)
+                        for (size_t j = 0; j < COLS; j++)
+                            if (at(&y, i, j) != at(&all, ROWS - m + i, j))
+                                fail_msg("way %d, %d threads, %zu rows of k %zu: other bits", way, threads, m,
+                                         f.k);
+                    free(y.whole), free(under.whole);
+                }
+                hd_backend_free(b);
+            }
+            free(x.whole), free(w.whole), free(bias.whole), free(all.whole), free(before.whole);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_of_training_equal_sums_of_rounded_numbers),
+        cmocka_unit_test(threads_and_neighbors_change_no_bit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
