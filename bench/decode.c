@@ -1,6 +1,6 @@
-/* Times search with random weights: bench_decode base greedy|beamN|sampleN BATCH THREADS. Sources of 25
-   tokens, 25 tokens out and no early end. Prints one line: seconds for a batch, the median of some rounds,
-   tokens/s, and the MiB that were in use at most beyond the model.
+/* Times search with random weights: bench_decode base greedy|beamN|sampleN BATCH THREADS [f32|bf16|int8].
+   Sources of 25 tokens, 25 tokens out and no early end. Prints one line: seconds for a batch, the median of
+   some rounds, tokens/s, and the MiB that were in use at most beyond the model.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "clock.h"
+#include "precision.h"
 #include "decode/search.h"
 #include "model/prepare.h"
 
@@ -50,8 +51,9 @@ static bool read_kind(const char *text, hd_search_opt *o)
 int main(int argc, char **argv)
 {
     hd_search_opt o = {.end = -1, .max_length = LENGTH, .temperature = 1, .seed = 1};
-    if (argc != 5 || strcmp(argv[1], "base") || !read_kind(argv[2], &o))
-        return stop("usage: bench_decode base greedy|beamN|sampleN BATCH THREADS", 2);
+    int precision = argc > 5 ? precision_of(argv[5]) : HD_PRECISION_F32;
+    if (argc < 5 || argc > 6 || strcmp(argv[1], "base") || !read_kind(argv[2], &o) || precision < 0)
+        return stop("usage: bench_decode base greedy|beamN|sampleN BATCH THREADS [f32|bf16|int8]", 2);
     int batch = atoi(argv[3]), threads = atoi(argv[4]);
     if (batch < 1 || batch > MOST_BATCH || threads < 1)
         return stop("BATCH from 1 to 1024, THREADS from 1", 2);
@@ -70,7 +72,8 @@ int main(int argc, char **argv)
     hd_backend *backend = NULL;
     hd_encdec *m = NULL;
     hd_run r = {0};
-    hd_status s = hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = threads}, &err);
+    hd_status s = hd_backend_new(
+        &backend, "cpu", &(hd_backend_opt){.threads = threads, .precision = (hd_precision)precision}, &err);
     if (!s) s = hd_run_init(&r, backend, &err);
     if (!s) s = hd_encdec_new(&m, backend, &size, false, &err);
     if (!s) s = hd_params_draw(&m->params, 1, &err);

@@ -1,8 +1,8 @@
 /* Times models of published sizes with random weights: bench_published gpt2|bert BATCH THREADS
-   [f32|bf16]. gpt2 (124 million numbers) goes on greedily for 64 tokens behind prompts of 32; bert (base)
-   makes a vector of each sentence of 32 tokens, the mean of its rows. Prints one line: seconds for a batch,
-   the median of some rounds, tokens/s (of bert: tokens read), processor seconds for a batch, and peak memory
-   in MiB. */
+   [f32|bf16|int8]. gpt2 (124 million numbers) goes on greedily for 64 tokens behind prompts of 32; bert
+   (base) makes a vector of each sentence of 32 tokens, the mean of its rows. Prints one line: seconds for a
+   batch, the median of some rounds, tokens/s (of bert: tokens read), processor seconds for a batch, and peak
+   memory in MiB. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "clock.h"
+#include "precision.h"
 #include "decode/search.h"
 #include "model/prepare.h"
 
@@ -102,16 +103,16 @@ static hd_status embed(job *j, hd_err *err)
 int main(int argc, char **argv)
 {
     static job j;
-    bool gpt = argc > 1 && !strcmp(argv[1], "gpt2"), small = argc == 5 && !strcmp(argv[4], "bf16");
-    if (argc < 4 || argc > 5 || (!gpt && strcmp(argv[1], "bert") != 0) ||
-        (argc == 5 && !small && strcmp(argv[4], "f32") != 0))
-        return stop("usage: bench_published gpt2|bert BATCH THREADS [f32|bf16]", 2);
+    bool gpt = argc > 1 && !strcmp(argv[1], "gpt2");
+    int precision = argc > 4 ? precision_of(argv[4]) : HD_PRECISION_F32;
+    if (argc < 4 || argc > 5 || (!gpt && strcmp(argv[1], "bert") != 0) || precision < 0)
+        return stop("usage: bench_published gpt2|bert BATCH THREADS [f32|bf16|int8]", 2);
     int batch = atoi(argv[2]), threads = atoi(argv[3]);
     if (batch < 1 || batch > MOST_BATCH || threads < 1) return stop("BATCH from 1 to 256, THREADS from 1", 2);
     hd_err err = {0};
     hd_backend *backend = NULL;
     j.batch = (size_t)batch;
-    hd_backend_opt opt = {.threads = threads, .precision = small ? HD_PRECISION_BF16 : HD_PRECISION_F32};
+    hd_backend_opt opt = {.threads = threads, .precision = (hd_precision)precision};
     hd_status s = hd_backend_new(&backend, "cpu", &opt, &err);
     if (!s) s = hd_run_init(&j.run, backend, &err);
     if (!s) s = setup(&j, gpt, &err);

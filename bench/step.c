@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "model/lm/gpt.h"
 #include "model/encdec/encdec.h"
-#include "task/bench_pictures.h"
+#include "task/bench/pictures.h"
 #include "train/optimizer.h"
 
 enum { MOST_STEPS = 1000, WARM = 3, MOST_ITEMS = 128 };

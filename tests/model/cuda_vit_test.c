@@ -2,7 +2,7 @@
    steps among them. */
 #include "device_steps.h"
 #include "model/encoder/classifier.h"
-#include "task/bench_pictures.h"
+#include "task/bench/pictures.h"
 
 enum { ITEMS = 24 };
 

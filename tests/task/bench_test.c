@@ -2,7 +2,7 @@
    kernels read an id for each of them. */
 #include "check.h"
 
-#include "task/bench.h"
+#include "task/bench/bench.h"
 
 enum { LIVE = 100 * 20, BUCKET = 2048 }; /* rows of "tiny train", and the next multiple of 128 */
 

@@ -6,7 +6,7 @@
 
 #include "backend/backend.h"
 #include "backend/ranks.h"
-#include "task/bench.h"
+#include "task/bench/bench.h"
 #include "task/list.h"
 
 #define MIB 1048576.0

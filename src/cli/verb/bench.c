@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "task/bench.h"
+#include "task/bench/bench.h"
 
 struct bench {
     const char *device, *only;
@@ -15,7 +15,7 @@ static const hd_option options[] = {
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct bench, device)},
     {"precision", 0, "KIND", "auto",
-     "auto, f32, bf16 or int8 (on the CPU both are for decoding alone: --only greedy)",
+     "auto, f32, bf16 or int8 (on the CPU both are for decoding and vectors alone: --only greedy)",
      HD_CHOICE_INTO(struct bench, precision, hd_precision_names)},
     {"only", 0, "TEXT", NULL, "only rows whose name contains TEXT, also those too slow for a CPU by default",
      HD_TEXT_INTO(struct bench, only)},
@@ -111,6 +111,7 @@ const hd_usage hd_verb_bench = {
         "of half the hidden columns: as many operations. "
         "lstm and attention read one sentence of that many words "
         "with one layer: an LSTM goes word by word, attention takes all words at once. "
+        "bert vectors are those of 32 sentences of 32 tokens by a BERT base. "
         "vit-b16 learns from 256 pictures of 224 x 224 pixels that lie on the device, vit-lite from 128 of "
         "28 x 28; their rates are pictures a second. las and speech-ctc, of the sizes of the presets, learn "
         "from 8 sounds of 400 frames with texts of 40 letters, las with CTC beside its decoder; sound "

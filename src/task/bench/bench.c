@@ -1,6 +1,6 @@
 /* Benchmarks of whole training steps and searches. Sizes are those that peers are measured with: sentences
    all 32 tokens long on a GPU, a fraction of that work on a CPU. */
-#include "task/bench.h"
+#include "task/bench/bench.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,91 +10,13 @@
 #include "decode/search.h"
 #include "model/prepare.h"
 #include "op/replay.h"
-#include "task/bench_context.h"
-#include "task/bench_decoder.h"
-#include "task/bench_pictures.h"
-#include "task/bench_sounds.h"
+#include "task/bench/context.h"
+#include "task/bench/decoder.h"
+#include "task/bench/rows.h"
+#include "task/bench/vectors.h"
 #include "train/optimizer.h"
 
-enum { WARM = 4, MOST_ROUNDS = 200, LENGTH = 32, MOST_WRITTEN = 4096 };
-
-typedef enum work { TRAIN, TRAIN_GPT, TRAIN_PICTURES, TRAIN_SOUNDS, DECODE, DECODE_GPT, READ, FEATURES } work;
-
-typedef struct spec {
-    const char *name;
-    work work;
-    int layers, heads;
-    size_t width, inner, vocab, items, length;
-    int beam;                            /* 1: greedy */
-    bool gpu;                            /* too much for a CPU */
-    const char *reads;                   /* READ: the encoder, which reads one sentence */
-    hd_classifier_opt (*pictures)(void); /* TRAIN_PICTURES: what learns from them */
-    int relative;                        /* distances of relative attention; 0: none */
-    hd_encdec_opt (*sounds)(void);       /* TRAIN_SOUNDS: the same of sounds, `length` frames each */
-    bool llama;                          /* blocks of a Llama */
-    size_t seen;                         /* DECODE_GPT: tokens in the cache that no one read */
-    bool latent;                         /* latent attention of DeepSeek-V2-Lite's sizes */
-    int experts;                         /* so many, of half the hidden columns, of which a token uses two */
-} spec;
-
-/* GPT-2 with sequences of a length, to see what relative attention costs and how its memory grows. */
-#define GPT2(title, tokens, distances)                                                             \
-    {                                                                                              \
-        title, TRAIN_GPT, 12, 12, 768, 3072, 50304, 32, tokens, .gpu = true, .relative = distances \
-    }
-
-/* A token at a time behind a long text: what the cache costs. Sizes of DeepSeek-V2-Lite, four layers. */
-#define BEHIND(title, tokens, ...)                                                                       \
-    {                                                                                                    \
-        title, DECODE_GPT, 4, 16, 2048, 5632, 8192, 1, 8, 1, .gpu = true, .llama = true, .seen = tokens, \
-                                                             __VA_ARGS__                                 \
-    }
-
-static const spec specs[] = {
-    {"tiny train", TRAIN, 4, 4, 128, 256, 8000, 100, 20, 0, .gpu = false},
-    {"base train", TRAIN, 6, 8, 512, 2048, 32768, 800, LENGTH, 0, .gpu = true},
-    {"big train", TRAIN, 6, 16, 1024, 4096, 32768, 800, LENGTH, 0, .gpu = true},
-    {"gpt2 train", TRAIN_GPT, 12, 12, 768, 3072, 50304, 64, 1024, 0, .gpu = true},
-    {"nano train", TRAIN_GPT, 4, 4, 128, 512, 512, 8, 256, 0, .gpu = false},
-    {"nano relative", TRAIN_GPT, 4, 4, 128, 512, 512, 8, 256, 0, .relative = 256},
-    {"llama train", TRAIN_GPT, 12, 12, 768, 2048, 50304, 64, 1024, .gpu = true, .llama = true},
-    {"moe train", TRAIN_GPT, 12, 12, 768, 2048, 50304, 64, 1024, .gpu = true, .llama = true, .experts = 8},
-    {"nano llama", TRAIN_GPT, 4, 4, 128, 384, 512, 8, 256, .llama = true},
-    {"nano moe", TRAIN_GPT, 4, 4, 128, 384, 512, 8, 256, .llama = true, .experts = 8},
-    GPT2("gpt2 2048", 2048, 0),
-    GPT2("gpt2 relative 512", 512, 512),
-    GPT2("gpt2 relative 1024", 1024, 1024),
-    GPT2("gpt2 relative 2048", 2048, 2048),
-    {"vit-b16 train", TRAIN_PICTURES, .items = 256, .length = 1, .gpu = true, .pictures = hd_bench_vit_b16},
-    {"vit-lite train", TRAIN_PICTURES, .items = 128, .length = 1, .pictures = hd_bench_vit_lite},
-    {"las train", TRAIN_SOUNDS, .items = 8, .length = 400, .sounds = hd_bench_las},
-    {"speech-ctc train", TRAIN_SOUNDS, .items = 8, .length = 400, .sounds = hd_bench_speech_ctc},
-    {"sound features", FEATURES, .items = 30, .length = 100}, /* seconds, and frames of one */
-    {"base greedy 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 1, .gpu = false},
-    {"base greedy 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 1, .gpu = false},
-    {"base greedy 512", DECODE, 6, 8, 512, 2048, 32768, 512, LENGTH, 1, .gpu = true},
-    {"base beam4 1", DECODE, 6, 8, 512, 2048, 32768, 1, LENGTH, 4, .gpu = false},
-    {"base beam4 64", DECODE, 6, 8, 512, 2048, 32768, 64, LENGTH, 4, .gpu = true},
-    {"gpt2 greedy 1", DECODE_GPT, 12, 12, 768, 3072, 50257, 1, 128, 1, .gpu = false},
-    {"gpt2 greedy 64", DECODE_GPT, 12, 12, 768, 3072, 50257, 64, 128, 1, .gpu = true},
-    {"llama greedy 1", DECODE_GPT, 12, 12, 768, 2048, 50257, 1, 128, 1, .llama = true},
-    {"llama greedy 64", DECODE_GPT, 12, 12, 768, 2048, 50257, 64, 128, 1, .gpu = true, .llama = true},
-    {"moe greedy 1", DECODE_GPT, 12, 12, 768, 2048, 50257, 1, 128, 1, .llama = true, .experts = 8},
-    {"moe greedy 64", DECODE_GPT, 12, 12, 768, 2048, 50257, 64, 128, 1, .gpu = true, .llama = true,
-     .experts = 8},
-    BEHIND("ordinary behind 1k", 1024, .latent = false),
-    BEHIND("ordinary behind 4k", 4096, .latent = false),
-    BEHIND("ordinary behind 16k", 16384, .latent = false),
-    BEHIND("latent behind 1k", 1024, .latent = true),
-    BEHIND("latent behind 4k", 4096, .latent = true),
-    BEHIND("latent behind 16k", 16384, .latent = true),
-    /* cells wait for the word before, attention for nothing: how the time of a sentence grows with its words
-     */
-    {"lstm 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, .reads = "lstm"},
-    {"lstm 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, .reads = "lstm"},
-    {"attention 32 words", READ, 1, 8, 512, 2048, 8000, 1, 32, 0, .reads = "transformer"},
-    {"attention 512 words", READ, 1, 8, 512, 2048, 8000, 1, 512, 0, .reads = "transformer"},
-};
+enum { WARM = 4, MOST_ROUNDS = 200, MOST_WRITTEN = 4096 };
 
 typedef struct job {
     const spec *s;
@@ -106,6 +28,7 @@ typedef struct job {
     hd_bench_sounds sounds;
     hd_bench_features features;
     hd_bench_context context;
+    hd_bench_vectors vectors;
     hd_optimizer optimizer;
     int32_t *len, *one, *ids[3]; /* one: lengths of prompts */
     struct {
@@ -128,6 +51,8 @@ static hd_status make_model(job *j, hd_err *err)
     bool training = s->work < DECODE;
     hd_status st;
     if (s->work == FEATURES) return hd_bench_features_make(&j->features, s->items, err);
+    if (s->work == VECTORS)
+        return hd_bench_vectors_make(&j->vectors, j->backend, s->layers, s->heads, s->width, s->vocab, err);
     if (s->pictures) {
         const hd_classifier_opt o = s->pictures();
         st = hd_bench_pictures_make(&j->pictures, j->backend, &o, s->items, err);
@@ -270,6 +195,8 @@ static hd_status once(job *j, hd_err *err)
 {
     hd_step found;
     if (j->s->work == READ) return read(j, err);
+    if (j->s->work == VECTORS)
+        return hd_bench_vectors_run(&j->vectors, &j->run, j->ids[0], j->len, j->s->items, err);
     if (j->s->seen) return hd_bench_context_write(&j->context, &j->run, j->s->length, err);
     if (j->s->work == FEATURES) return hd_bench_features_run(&j->features, err);
     if (j->s->work >= DECODE) return decode(j, err);
@@ -289,6 +216,7 @@ static double flops_of(const job *j)
     if (s->pictures) return passes * hd_classifier_flops(j->pictures.model, n, 0);
     if (s->sounds) return passes * hd_encdec_flops(j->sounds.model, n, t, HD_BENCH_LETTERS + 1);
     if (s->work == FEATURES) return hd_bench_features_flops(&j->features);
+    if (s->work == VECTORS) return hd_bench_vectors_flops(&j->vectors, n, t);
     if (s->work == READ) return hd_encoder_flops(&j->nmt->encoder, n, t);
     if (s->seen) return hd_gpt_flops(j->gpt, 1, s->seen + s->length) - hd_gpt_flops(j->gpt, 1, s->seen);
     if (j->gpt) return passes * hd_gpt_flops(j->gpt, s->items, s->length);
@@ -355,6 +283,7 @@ static hd_status run_row(hd_backend *b, const spec *s, const hd_bench_opt *opt, 
     hd_bench_pictures_release(&j.pictures);
     hd_bench_sounds_release(&j.sounds);
     hd_bench_features_release(&j.features);
+    hd_bench_vectors_release(&j.vectors);
     hd_run_release(&j.run);
     hd_mem_free(j.len);
     hd_mem_free(j.one);
@@ -373,8 +302,8 @@ bool hd_bench_trains(const char *only)
 {
     bool trains = !only;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
-        trains |=
-            only && strstr(specs[i].name, only) && specs[i].work != DECODE && specs[i].work != DECODE_GPT;
+        trains |= only && strstr(specs[i].name, only) && specs[i].work != DECODE &&
+                  specs[i].work != DECODE_GPT && specs[i].work != VECTORS;
     return trains;
 }
 

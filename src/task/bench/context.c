@@ -1,5 +1,5 @@
 /* Writing behind a long text. Reading it would take minutes on a CPU, and says nothing about writing. */
-#include "task/bench_context.h"
+#include "task/bench/context.h"
 
 #include "base/mem.h"
 

@@ -1,7 +1,7 @@
 /* How fast a device is at heed's work: training steps, searches and encoders of fixed sizes on random tokens,
    beside the largest matrix product it can do. */
-#ifndef HD_TASK_BENCH_H
-#define HD_TASK_BENCH_H
+#ifndef HD_TASK_BENCH_BENCH_H
+#define HD_TASK_BENCH_BENCH_H
 
 #include "backend/backend.h"
 

@@ -1,5 +1,5 @@
 /* Random pictures on a device. */
-#include "task/bench_pictures.h"
+#include "task/bench/pictures.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

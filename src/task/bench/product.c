@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/system/clock.h"
-#include "task/bench.h"
+#include "task/bench/bench.h"
 
 static hd_status fill(hd_backend *b, hd_tensor *t, size_t n, hd_err *err)
 {

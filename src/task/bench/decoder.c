@@ -1,5 +1,5 @@
 /* Decoders for benchmarks. */
-#include "task/bench_decoder.h"
+#include "task/bench/decoder.h"
 
 static void use_llama(hd_gpt_opt *o, const hd_bench_decoder *d)
 {

@@ -1,5 +1,5 @@
 /* Random sounds. */
-#include "task/bench_sounds.h"
+#include "task/bench/sounds.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
