@@ -91,6 +91,12 @@ static hd_tensor *latents_of(hd_run *r, const hd_latent *m, hd_rows x, const int
     hd_tensor *c = hd_lora_linear(r, x, m->keys_in, NULL, HD_IDENTITY);
     if (!s->rotated) return normed(r, &m->norm, c);
     if (m->key_rotation) c = hd_rotate(r, c, pos, m->key_rotation, 1);
+    if (c && !r->taping && !r->probe) { /* in place */
+        hd_tensor part = hd_view_cols(c, 0, s->rank);
+        HD_CALL(r, norm, .y = &part, .x = &part, .gain = value(m->norm.gain), .eps = m->norm.eps,
+                .rms = true);
+        return c;
+    }
     hd_tensor *parts[] = {normed(r, &m->norm, hd_slice_cols(r, c, 0, s->rank)),
                           hd_slice_cols(r, c, s->rank, s->rotated)};
     return hd_concat_cols(r, parts, 2);

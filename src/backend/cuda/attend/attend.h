@@ -70,7 +70,7 @@ bool hd_attend_latent(hd_cuda *c, const attend_of *t, const hd_attend_args *a);
 
 /* Keys of single queries in parts (parts.cu). A part is [dv] sums of values, the largest score, the sum of
    weights; parts of a head lie behind each other. */
-enum { PART_MORE = 2 };
+enum { PART_MORE = 2, MOST_PARTS = 128 };
 typedef struct attend_parts {
     float *to; /* NULL: there is but one, which goes to y */
     int count; /* room for so many of each head */

@@ -5,7 +5,7 @@
 #include "backend/cuda/attend/attend.h"
 
 enum { AHEAD = 2, MANY = 8, SOME = 4, SOLO = 4 };
-enum { MOST_PARTS = 32, LEAST_KEYS = 512 };
+enum { SHARES = 32, LEAST_KEYS = 512 };
 
 /* Eight numbers as they lie: until they are used, bf16 takes half the registers. */
 template <typename T> struct eight {
@@ -164,7 +164,7 @@ template <typename T, int LANES, bool MORE>
 static bool launch_warps(hd_cuda *c, const attend_of *t, const mat &y, const mat &lse, size_t room)
 {
     unsigned units = (unsigned)(t->items * t->heads);
-    attend_parts parts = hd_attend_parts(c, t, (int)units, MOST_PARTS, LEAST_KEYS);
+    attend_parts parts = hd_attend_parts(c, t, (int)units, SHARES, LEAST_KEYS);
     if (parts.count > 1 && units <= (unsigned)c->processors) { /* as many warps as without parts */
         char *scratch = (char *)hd_cuda_scratch(c, room + hd_attend_parts_bytes(t, &parts));
         if (!scratch) return false;

@@ -5,7 +5,7 @@
 #include "backend/cuda/attend/tile.h"
 
 enum { WARPS = 8, THREADS = WARPS * 32, HEADS = 16, KEYS = 64, COLUMNS = 64, STAGES = 2 };
-enum { MOST_COLUMNS = 576, MOST_VALUES = WARPS * COLUMNS, SCORE_STRIDE = KEYS + 4, MOST_PARTS = 128 };
+enum { MOST_COLUMNS = 576, MOST_VALUES = WARPS * COLUMNS, SCORE_STRIDE = KEYS + 4 };
 
 typedef struct rows_of { /* [16 or 64, wide], the pieces of eight of a row swapped as tile_at has it */
     bf16 *p;

@@ -1,9 +1,9 @@
 /* Layer norm and RMS norm, with the residual add and its dropout in the same pass: a warp holds a row of up
-   to 1024 columns in registers, so every tensor is read and written once. What is normed is the sum as it is
-   stored (rounded to bf16), because the way back starts from that. */
+   to 1024 columns in registers, a block one of up to 8192, so every tensor is read and written once. What is
+   normed is the sum as it is stored (rounded to bf16), because the way back starts from that. */
 #include "backend/cuda/walk.h"
 
-enum { NORM_WARPS = 8, BACK_WARPS = 4, WIDEST = 1024 };
+enum { NORM_WARPS = 8, BACK_WARPS = 4, WIDEST = 1024, WIDEST_NORM = NORM_WARPS * WIDEST };
 
 typedef struct norm_of {
     mat y, sum, stat, x, branch;
@@ -19,26 +19,28 @@ DEVICE float inverse_sd(float squares, int n, float eps)
     return 1.0f / sqrtf(squares / (float)n + eps);
 }
 
-/* N: runs of eight that a lane holds */
-template <class T, int N> __global__ void __launch_bounds__(32 * NORM_WARPS) norm_kernel(norm_of k)
+/* N: runs of eight that a thread holds; TEAM: threads of a row, a warp or the block */
+template <class T, int N, int TEAM> __global__ void __launch_bounds__(32 * NORM_WARPS) norm_kernel(norm_of k)
 {
-    int lane = threadIdx.x % 32, n = k.x.cols;
-    size_t r = (size_t)blockIdx.x * NORM_WARPS + threadIdx.x / 32;
-    if (r >= (size_t)k.x.rows) return;
+    __shared__ float room[32];
+    auto team_sum = [&](float x) { return TEAM > 32 ? block_sum(x, room) : warp_sum(x); };
+    int lane = threadIdx.x % TEAM, n = k.x.cols;
+    size_t r = (size_t)blockIdx.x * (32 * NORM_WARPS / TEAM) + threadIdx.x / TEAM;
+    if (r >= (size_t)k.x.rows) return; /* all of a team */
     raw8<T> x[N], branch[N];
     float v[N][8], sum = 0, squares = 0;
 #pragma unroll
     for (int i = 0; i < N; i++)
-        if ((i * 32 + lane) * 8 < n) load_raw<T>(&x[i], k.x, r, (i * 32 + lane) * 8);
+        if ((i * TEAM + lane) * 8 < n) load_raw<T>(&x[i], k.x, r, (i * TEAM + lane) * 8);
     if (k.branch.p) {
 #pragma unroll
         for (int i = 0; i < N; i++)
-            if ((i * 32 + lane) * 8 < n) load_raw<T>(&branch[i], k.branch, r, (i * 32 + lane) * 8);
+            if ((i * TEAM + lane) * 8 < n) load_raw<T>(&branch[i], k.branch, r, (i * TEAM + lane) * 8);
     }
     uint64_t key = k.branch.p && k.draw.below ? draw_key(k.draw, (uint32_t)r) : 0;
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        int c = (i * 32 + lane) * 8;
+        int c = (i * TEAM + lane) * 8;
         if (c >= n) continue;
         load8(v[i], (const T *)&x[i]);
         if (k.branch.p) {
@@ -58,17 +60,17 @@ template <class T, int N> __global__ void __launch_bounds__(32 * NORM_WARPS) nor
 #pragma unroll
         for (int j = 0; j < 8; j++) sum += v[i][j];
     }
-    float mean = k.rms ? 0 : warp_sum(sum) / (float)n;
+    float mean = k.rms ? 0 : team_sum(sum) / (float)n;
 #pragma unroll
     for (int i = 0; i < N; i++)
-        if ((i * 32 + lane) * 8 < n) {
+        if ((i * TEAM + lane) * 8 < n) {
 #pragma unroll
             for (int j = 0; j < 8; j++) squares += (v[i][j] - mean) * (v[i][j] - mean);
         }
-    float scale = inverse_sd(warp_sum(squares), n, k.eps);
+    float scale = inverse_sd(team_sum(squares), n, k.eps);
 #pragma unroll
     for (int i = 0; i < N; i++) {
-        int c = (i * 32 + lane) * 8;
+        int c = (i * TEAM + lane) * 8;
         if (c >= n) continue;
         float w[8];
 #pragma unroll
@@ -130,13 +132,18 @@ static const float *floats(const hd_tensor *t)
 
 template <class T> static void norm_launch(hd_cuda *c, const norm_of *k)
 {
-    unsigned blocks = hd_blocks((size_t)k->x.rows, NORM_WARPS), threads = 32 * NORM_WARPS;
+    unsigned blocks = hd_blocks((size_t)k->x.rows, NORM_WARPS), rows = (unsigned)k->x.rows;
+    const unsigned threads = 32 * NORM_WARPS;
     if (k->x.cols <= 256)
-        norm_kernel<T, 1><<<blocks, threads, 0, c->stream>>>(*k);
+        norm_kernel<T, 1, 32><<<blocks, threads, 0, c->stream>>>(*k);
     else if (k->x.cols <= 512)
-        norm_kernel<T, 2><<<blocks, threads, 0, c->stream>>>(*k);
+        norm_kernel<T, 2, 32><<<blocks, threads, 0, c->stream>>>(*k);
+    else if (k->x.cols <= WIDEST)
+        norm_kernel<T, 4, 32><<<blocks, threads, 0, c->stream>>>(*k);
+    else if (k->x.cols <= 2 * WIDEST)
+        norm_kernel<T, 1, threads><<<rows, threads, 0, c->stream>>>(*k);
     else
-        norm_kernel<T, 4><<<blocks, threads, 0, c->stream>>>(*k);
+        norm_kernel<T, 4, threads><<<rows, threads, 0, c->stream>>>(*k);
 }
 
 extern "C" hd_status hd_cuda_norm(hd_backend *b, const hd_norm_args *a)
@@ -145,7 +152,7 @@ extern "C" hd_status hd_cuda_norm(hd_backend *b, const hd_norm_args *a)
     if (!hd_count_of(a->x)) return HD_OK;
     const hd_tensor *all[] = {a->y, a->sum, a->x, a->branch};
     walk_kind kind = walk_kind_of(all, 4);
-    if (hd_cols_of(a->x) > WIDEST || !by_eights(a->gain) || !by_eights(a->bias)) kind = WALK_ANY;
+    if (hd_cols_of(a->x) > WIDEST_NORM || !by_eights(a->gain) || !by_eights(a->bias)) kind = WALK_ANY;
     norm_of k = {
         mat_of(a->y),       mat_of(a->sum),  mat_of(a->stat), mat_of(a->x), mat_of(a->branch),
         floats(a->gain),    floats(a->bias), a->eps,          a->rms,       a->from_one ? 1.0f : 0.0f,
