@@ -38,14 +38,25 @@ static float scale_of(const hd_real *x, size_t k, float *inverse)
     return max < 0x1p-110f ? 0 : max / 127;
 }
 
+/* Whether a row has a second line: its largest number is more than 8 times the root of its mean square, all
+   of them rounded. */
+static bool is_uneven(const hd_real *x, size_t k, float inverse)
+{
+    int64_t squares = 0;
+    for (size_t l = 0; l < k; l++) squares += (int64_t)rintf(x[l] * inverse) * (int64_t)rintf(x[l] * inverse);
+    return inverse > 0 && 64 * squares < (int64_t)(127 * 127 * k);
+}
+
 static float expected(const hd_real *x, const hd_real *w, size_t k, float start)
 {
     float ix, iw, sx = scale_of(x, k, &ix), sw = scale_of(w, k, &iw);
-    int64_t sum = 0;
+    int64_t sum = 0, left = 0;
     for (size_t l = 0; l < k && ix > 0 && iw > 0; l++) {
-        float u = x[l] * ix, v = w[l] * iw;
-        sum += (int64_t)rintf(u) * (int64_t)rintf(v);
+        float u = rintf(x[l] * ix), v = rintf(w[l] * iw);
+        sum += (int64_t)u * (int64_t)v;
+        left += (int64_t)rintf(254 * fmaf(x[l], ix, -u)) * (int64_t)v;
     }
+    if (is_uneven(x, k, ix)) start = fmaf((float)left, sx * sw * (1.0f / 254), start);
     return fmaf((float)sum, sx * sw, start);
 }
 
@@ -121,6 +132,23 @@ static void check_size(hd_backend *b, size_t m, size_t n, size_t k, bool add)
     free_product(&p);
 }
 
+/* Rows 0, every, 2 * every ... have a number that is much larger than the others. */
+static void check_uneven(hd_backend *b, size_t m, size_t n, size_t k, size_t every)
+{
+    product p = make_product(m, n, k);
+    size_t uneven = 0;
+    for (size_t i = 0; i < m; i++) {
+        hd_real *x = p.a + i * p.ta.stride;
+        float inverse;
+        if (i % every == 0) x[(7 * i) % k] = i & 1 ? 300 : -300;
+        scale_of(x, k, &inverse);
+        uneven += is_uneven(x, k, inverse);
+    }
+    assert_int_equal(uneven, (m + every - 1) / every);
+    check(b, &p, m, n, k, false);
+    free_product(&p);
+}
+
 static void every_form_gives_the_bits_of_the_rule(void **state)
 {
     (void)state;
@@ -143,6 +171,49 @@ static void every_form_gives_the_bits_of_the_rule(void **state)
             hd_backend_free(b);
         }
     }
+}
+
+static void rows_with_outliers_have_a_second_line(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < COUNT_OF(forms); f++) {
+        if (!is_here(forms[f])) continue;
+        for (int threads = 1; threads <= 3; threads += 2) {
+            hd_backend *b = int8_backend(threads, forms[f]);
+            for (size_t m = 1; m <= 37; m++)
+                for (size_t every = 1; every <= 3; every++) check_uneven(b, m, 9 + m % 5, 100 + m, every);
+            check_uneven(b, 64, 33, 130, 1);
+            check_uneven(b, 73, 33, 131, 2);
+            check_uneven(b, 150, 35, 515, 3);
+            hd_backend_free(b);
+        }
+    }
+}
+
+/* The error of a product beside that of weights and rows that are even. */
+static void outliers_cost_no_accuracy(void **state)
+{
+    (void)state;
+    enum { M = 16, N = 32, K = 512 };
+    hd_backend *b = int8_backend(1, &hd_form_plain);
+    double error[2] = {0};
+    for (int uneven = 0; uneven < 2; uneven++) {
+        product p = make_product(M, N, K);
+        for (size_t i = 0; uneven && i < M; i++) p.a[i * p.ta.stride + 5] = 100;
+        for (size_t j = 0; j < N; j++) p.w[j * p.tw.stride + 5] = 0; /* it says nothing */
+        check(b, &p, M, N, K, false);
+        for (size_t i = 0; i < M; i++)
+            for (size_t j = 0; j < N; j++) {
+                double y = (double)p.bias[j];
+                for (size_t l = 0; l < K; l++)
+                    y += (double)p.a[i * p.ta.stride + l] * (double)p.w[j * p.tw.stride + l];
+                error[uneven] += pow(y - (double)p.y[i * p.ty.stride + j], 2);
+            }
+        free_product(&p);
+    }
+    hd_backend_free(b);
+    print_message("squared error: %.3g, with outliers %.3g\n", error[0], error[1]);
+    assert_true(error[1] < error[0]);
 }
 
 /* The largest sums there can be, of both signs, are exact. */
@@ -243,6 +314,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_gives_the_bits_of_the_rule),
+        cmocka_unit_test(rows_with_outliers_have_a_second_line),
+        cmocka_unit_test(outliers_cost_no_accuracy),
         cmocka_unit_test(sums_reach_the_end_of_32_bits),
         cmocka_unit_test(what_is_not_finite_spoils_its_row_alone),
         cmocka_unit_test(halves_go_to_even),

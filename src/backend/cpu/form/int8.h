@@ -1,30 +1,25 @@
-/* What all forms of 8-bit whole numbers share: how rows are quantized, where packed numbers lie, and the
-   loops around a tile. Weights have a scale for each output row, rows of a one each, max|x| / 127. Sums are
-   exact in 32 bits, and y = sum * (scale * scale) + start is one fused multiply-add, so that all forms give
-   the same bits. A row with numbers that are not finite gets NaN for a scale; numbers below SMALLEST count as
-   zeros. */
+/* What all forms of 8-bit whole numbers share: packed weights and the loops around a tile. Weights have a
+   scale for each output row, rows of a one each and one line or two (int8_rows.h). Sums are exact in 32 bits,
+   and y = sum * (scale * scale) + start is one fused multiply-add, two where there are two lines, so that all
+   forms give the same bits. A row with numbers that are not finite gets NaN for a scale; numbers below
+   SMALLEST count as zeros. */
 #ifndef HD_BACKEND_CPU_FORM_INT8_H
 #define HD_BACKEND_CPU_FORM_INT8_H
 
-#include <math.h>
-
-#include "backend/cpu/form/form.h"
-#include "backend/cpu/vector.h"
+#include "backend/cpu/form/int8_rows.h"
 
 enum {
-    INT8_MOST = 127,
     INT8_DEPTH = 128 * 1024, /* more products of 127 by 127 might leave 32 bits */
     INT8_FEW = 64,           /* rows that are quantized together, so that b is read but once */
     INT8_MANY = 32,          /* of more rows, as many as stay in L1 beside a strip */
     INT8_BLOCK = 512 * 1024, /* bytes of b that stay in L2 with many rows */
-    INT8_LARGEST = 32 * 32,  /* sums of a tile */
-    INT8_CHUNK = 8,          /* numbers that are quantized at once */
+    INT8_TALLEST = 32,       /* lines of a tile */
+    INT8_WIDEST = 32,        /* columns of a tile */
 };
 
-/* Row i of `across` has its numbers l at l / deep * across * deep + i * deep + l % deep. */
 typedef struct int8_shape {
-    size_t rows, strip;                /* of a tile */
-    size_t unit;                       /* rows of a tile are filled up with zeros to a multiple */
+    size_t rows, strip;                /* of a tile: lines and columns */
+    size_t unit;                       /* lines of a tile are filled up with zeros to a multiple */
     size_t step;                       /* k is filled up with zeros to a multiple */
     size_t deep_rows, deep;            /* of panels of a, and of strips of b */
     uint8_t turned;                    /* bits of a that are flipped: 0x80 adds 128 */
@@ -33,79 +28,6 @@ typedef struct int8_shape {
     void (*tile)(int32_t *sums, size_t rows, const int32_t *start, const int8_t *a, const int8_t *b,
                  size_t steps);
 } int8_shape;
-
-INLINE size_t int8_up(size_t x, size_t to)
-{
-    return (x + to - 1) / to * to;
-}
-
-/* -- quantizing -- */
-
-typedef struct int8_scale {
-    float scale, inverse;
-} int8_scale;
-
-/* Absolute values are in order as their bits are; those of infinity and NaN are largest. */
-INLINE int8_scale int8_scale_of(const float *x, size_t k)
-{
-    uint32_t most = 0;
-    for (size_t i = 0; i < k; i++) {
-        uint32_t bits;
-        memcpy(&bits, x + i, sizeof bits);
-        bits &= 0x7fffffff;
-        most = bits > most ? bits : most;
-    }
-    float max;
-    memcpy(&max, &most, sizeof max);
-    if (most >= 0x7f800000) return (int8_scale){NAN, 0};
-    if (max < 0x1p-110f) return (int8_scale){0, 0}; /* SMALLEST: 127 / max stays finite */
-    return (int8_scale){max / INT8_MOST, INT8_MOST / max};
-}
-
-/* To nearest even. 0 * infinity is NaN, which no machine converts alike: rows without an inverse are zeros.
- */
-INLINE void int8_quantize(int8_t *to, const float *x, float inverse, uint8_t turned)
-{
-#if defined(__aarch64__)
-    int32x4_t low = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x), inverse)),
-              high = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + 4), inverse));
-    int8x8_t y = vmovn_s16(vcombine_s16(vmovn_s32(low), vmovn_s32(high)));
-    vst1_s8(to, turned ? veor_s8(y, vdup_n_s8((int8_t)turned)) : y);
-#elif defined(__x86_64__)
-    __m128 by = _mm_set1_ps(inverse);
-    __m128i low = _mm_cvtps_epi32(_mm_mul_ps(_mm_loadu_ps(x), by)),
-            high = _mm_cvtps_epi32(_mm_mul_ps(_mm_loadu_ps(x + 4), by)), y = _mm_packs_epi32(low, high);
-    y = _mm_xor_si128(_mm_packs_epi16(y, y), _mm_set1_epi8((char)turned));
-    _mm_storel_epi64((__m128i *)to, y);
-#else
-    for (int i = 0; i < INT8_CHUNK; i++) to[i] = (int8_t)((uint8_t)(int8_t)rintf(x[i] * inverse) ^ turned);
-#endif
-}
-
-/* to = `across` rows, of which there are `count`, numbers `stride` apart, with their scales. */
-INLINE void int8_rows(int8_t *to, size_t across, size_t deep, size_t step, uint8_t turned, const float *from,
-                      size_t stride, size_t count, size_t k, float *scale)
-{
-    const size_t all = int8_up(k, step);
-    for (size_t i = 0; i < across; i++) {
-        const float *x = from + i * stride;
-        const int8_scale s = i < count ? int8_scale_of(x, k) : (int8_scale){0, 0};
-        if (i < count) scale[i] = s.scale;
-        for (size_t l = 0; l < all; l += INT8_CHUNK) {
-            float some[INT8_CHUNK] = {0};
-            int8_t chunk[INT8_CHUNK];
-            const float *at = some;
-            if (s.inverse > 0 && l + INT8_CHUNK <= k)
-                at = x + l;
-            else if (s.inverse > 0 && l < k)
-                memcpy(some, x + l, (k - l) * sizeof *some);
-            int8_quantize(chunk, at, s.inverse, turned);
-            for (size_t c = 0; c < INT8_CHUNK; c += deep)
-                memcpy(to + (l + c) / deep * across * deep + i * deep + (l + c) % deep, chunk + c,
-                       deep < INT8_CHUNK ? deep : INT8_CHUNK);
-        }
-    }
-}
 
 /* -- a packed weight: scales and starts of columns, then strips -- */
 
@@ -124,63 +46,129 @@ INLINE size_t int8_size(const int8_shape *s, size_t n, size_t k)
     return k > INT8_DEPTH ? 0 : int8_head(s, n) + int8_columns(s, n) * int8_up(k, s->step);
 }
 
+/* Eight numbers of a row of b from column l on. */
+INLINE void int8_weights(int8_t *chunk, const float *x, size_t l, size_t k, float inverse)
+{
+    float some[INT8_CHUNK];
+    if (inverse > 0 && l < k)
+        int8_first(chunk, int8_filled(some, x + l, k - l), inverse);
+    else
+        memset(chunk, 0, INT8_CHUNK);
+}
+
 INLINE void int8_pack(const int8_shape *s, void *to, const hd_packing *b, size_t first, size_t end)
 {
-    const size_t deep = int8_up(b->k, s->step), n = b->n;
-    float *scale = to;
-    int32_t *start = (int32_t *)to + int8_columns(s, n);
-    for (size_t j = first * s->strip; j < end * s->strip && j < n; j += s->strip) {
-        const size_t count = n - j < s->strip ? n - j : s->strip;
-        int8_t *strip = (int8_t *)to + int8_head(s, n) + j * deep;
-        memset(scale + j, 0, s->strip * sizeof *scale);
-        memset(start + j, 0, s->strip * sizeof *start);
-        int8_rows(strip, s->strip, s->deep, s->step, 0, b->b + j * b->stride, b->stride, count, b->k,
-                  scale + j);
-        for (size_t l = 0; s->turned && l < s->strip * deep; l++)
-            start[j + l / s->deep % s->strip] -= 128 * strip[l];
+    const size_t deep = int8_up(b->k, s->step), columns = int8_columns(s, b->n), strip = s->strip;
+    for (size_t j = first * strip; j < end * strip && j < columns; j++) {
+        const float *x = j < b->n ? b->b + j * b->stride : NULL;
+        const int8_scale scale = x ? int8_scale_of(x, b->k) : (int8_scale){0, 0};
+        int8_t *at = (int8_t *)to + int8_head(s, b->n) + j / strip * strip * deep, chunk[INT8_CHUNK];
+        int32_t sum = 0;
+        for (size_t l = 0; l < deep; l += INT8_CHUNK) {
+            int8_weights(chunk, x, l, x ? b->k : 0, scale.inverse);
+            int8_spread(at, strip, s->deep, j % strip, l, chunk);
+            for (int c = 0; c < INT8_CHUNK; c++) sum += chunk[c];
+        }
+        ((float *)to)[j] = scale.scale;
+        ((int32_t *)to)[columns + j] = s->turned ? -128 * sum : 0;
     }
 }
 
 /* -- products -- */
 
+typedef struct int8_row {
+    float scale;
+    bool two; /* lines */
+} int8_row;
+
+enum { INT8_GROUP = INT8_FEW + INT8_TALLEST }; /* rows at most */
+
 INLINE size_t int8_scratch(const int8_shape *s, size_t k)
 {
-    const size_t rows = int8_up(INT8_FEW, s->rows) + s->rows;
-    return rows * sizeof(float) + rows * int8_up(k, s->step) + 64;
+    const size_t lines = 2 * INT8_GROUP + s->rows;
+    return INT8_GROUP * sizeof(int8_row) + (lines + s->rows + 1) * int8_up(k, s->step) + 64;
 }
 
-typedef struct int8_part { /* rows [row, row+count) as panels, one for each tile */
+typedef struct int8_part { /* rows [row, row+count) as panels of their lines, one for each tile */
     const hd_product *p;
-    const float *scale;
+    const int8_row *rows;
     const int8_t *panel;
-    size_t row, count, deep;
+    size_t row, count, lines, deep;
 } int8_part;
 
-INLINE void int8_store(const hd_product *p, const int32_t *sums, size_t strip, size_t row, size_t rows,
-                       size_t j, const float *row_scale, const float *scale)
+INLINE int8_t *int8_panel(const int8_shape *s, int8_t *to, const int8_t *line, size_t lines, size_t deep)
 {
-    static const float zeros[64];
-    const size_t width = p->n - j < strip ? p->n - j : strip;
-    for (size_t i = 0; i < rows; i++, sums += strip) {
-        float *c = p->c + (row + i) * p->c_stride + j;
-        const float *start = p->add ? c : p->bias ? p->bias + j : zeros;
-        for (size_t l = 0; l < width; l++)
-            c[l] = __builtin_fmaf((float)sums[l], row_scale[i] * scale[l], start[l]);
+    const size_t across = int8_up(lines, s->unit);
+    const uint64_t turned = s->turned * 0x0101010101010101u;
+    if (across > lines) memset(to, 0, across * deep);
+    for (size_t i = 0; i < lines; i++)
+        for (size_t l = 0; l < deep; l += INT8_CHUNK) {
+            uint64_t eight;
+            memcpy(&eight, line + i * deep + l, sizeof eight);
+            eight ^= turned;
+            int8_spread(to, across, s->deep_rows, i, l, (const int8_t *)&eight);
+        }
+    return to + across * deep;
+}
+
+/* Quantizes the rows of t. Lines wait at `line` until there are enough for a tile: a second one may be the
+   first of the next. */
+INLINE void int8_panels(const int8_shape *s, int8_part *t, int8_row *rows, int8_t *line)
+{
+    const hd_product *p = t->p;
+    int8_t *panel = line + (s->rows + 1) * t->deep;
+    size_t waiting = 0;
+    t->panel = panel, t->rows = rows, t->lines = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const float *x = p->a + (t->row + i) * p->a_stride;
+        const size_t lines = int8_lines(line + waiting * t->deep, t->deep, x, p->k, &rows[i].scale);
+        rows[i].two = lines > 1, t->lines += lines, waiting += lines;
+        if (waiting < s->rows) continue;
+        panel = int8_panel(s, panel, line, s->rows, t->deep), waiting -= s->rows;
+        if (waiting) memcpy(line, line + s->rows * t->deep, t->deep);
     }
+    if (waiting) int8_panel(s, panel, line, waiting, t->deep);
+}
+
+/* One row from the sums of its lines. */
+INLINE void int8_store(float *c, const float *start, const int32_t *sums, size_t strip, size_t width,
+                       int8_row row, const float *scale)
+{
+    const int32_t *second = sums + strip;
+    if (row.two)
+        for (size_t l = 0; l < width; l++) {
+            const float by = row.scale * scale[l];
+            c[l] = __builtin_fmaf((float)sums[l], by,
+                                  __builtin_fmaf((float)second[l], by * (1.0f / INT8_PARTS), start[l]));
+        }
+    else
+        for (size_t l = 0; l < width; l++)
+            c[l] = __builtin_fmaf((float)sums[l], row.scale * scale[l], start[l]);
 }
 
 INLINE void int8_strip(const int8_shape *s, const int8_part *t, size_t j)
 {
+    static const float zeros[INT8_WIDEST];
     const hd_product *p = t->p;
     const float *scale = p->weight;
     const int32_t *start = (const int32_t *)p->weight + int8_columns(s, p->n);
     const int8_t *strip = (const int8_t *)p->weight + int8_head(s, p->n) + j * t->deep, *panel = t->panel;
-    int32_t sums[INT8_LARGEST] __attribute__((aligned(64)));
-    for (size_t at = 0; at < t->count; at += s->rows) {
-        size_t rows = t->count - at < s->rows ? t->count - at : s->rows;
-        s->tile(sums, rows, start + j, panel, strip, t->deep / s->step);
-        int8_store(p, sums, s->strip, t->row + at, rows, j, t->scale + at, scale + j);
-        panel += int8_up(rows, s->unit) * t->deep;
+    const size_t width = p->n - j < s->strip ? p->n - j : s->strip;
+    int32_t sums[(2 * INT8_GROUP + INT8_TALLEST) * INT8_WIDEST] __attribute__((aligned(64)));
+    for (size_t at = 0; at < t->lines; at += s->rows) {
+        size_t lines = t->lines - at < s->rows ? t->lines - at : s->rows;
+        s->tile(sums + at * s->strip, lines, start + j, panel, strip, t->deep / s->step);
+        panel += int8_up(lines, s->unit) * t->deep;
+    }
+    const int32_t *of_row = sums;
+    for (size_t i = 0; i < t->count; i++) {
+        float *c = p->c + (t->row + i) * p->c_stride + j;
+        int8_store(c,
+                   p->add    ? c
+                   : p->bias ? p->bias + j
+                             : zeros,
+                   of_row, s->strip, width, t->rows[i], scale + j);
+        of_row += (t->rows[i].two ? 2 : 1) * s->strip;
     }
 }
 
@@ -194,20 +182,13 @@ INLINE void int8_multiply(const int8_shape *s, const hd_product *p, size_t row, 
                  block = all <= group ? till - from + 1
                          : most       ? most
                                       : s->strip;
-    float *scale = (float *)scratch;
-    int8_t *panels = (int8_t *)(scale + int8_up(INT8_FEW, s->rows) + s->rows);
+    int8_row *rows = (int8_row *)scratch;
     for (size_t nb = from; nb < till; nb += block) {
         const size_t nb_end = till - nb < block ? till : nb + block;
         for (size_t i = row; i < row_end; i += group) {
-            const int8_part t = {p, scale, panels, i, row_end - i < group ? row_end - i : group, deep};
-            int8_t *panel = panels;
-            for (size_t at = 0; at < t.count; at += s->rows) {
-                size_t rows = t.count - at < s->rows ? t.count - at : s->rows,
-                       across = int8_up(rows, s->unit);
-                int8_rows(panel, across, s->deep_rows, s->step, s->turned, p->a + (i + at) * p->a_stride,
-                          p->a_stride, rows, p->k, scale + at);
-                panel += across * deep;
-            }
+            int8_part t = {
+                .p = p, .row = i, .count = row_end - i < group ? row_end - i : group, .deep = deep};
+            int8_panels(s, &t, rows, (int8_t *)(rows + INT8_GROUP));
             if (s->begin) s->begin();
             for (size_t j = nb; j < nb_end; j += s->strip) int8_strip(s, &t, j);
             if (s->end) s->end();

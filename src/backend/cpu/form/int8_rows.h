@@ -1,0 +1,131 @@
+/* How rows become whole numbers of 8 bits, and where those lie. A row has a scale, max|x| / 127, and its
+   numbers are rounded to nearest even. Where few numbers are so large that all others would share a few
+   steps, a row of a has a second line, of what the first left over in 254ths of a step: x = scale * (first +
+   second / 254). Which rows those are depends on whole numbers alone, so that all machines choose the same
+   ones. */
+#ifndef HD_BACKEND_CPU_FORM_INT8_ROWS_H
+#define HD_BACKEND_CPU_FORM_INT8_ROWS_H
+
+#include <math.h>
+
+#include "backend/cpu/form/form.h"
+#include "backend/cpu/vector.h"
+
+enum {
+    INT8_MOST = 127,
+    INT8_PARTS = 254, /* of a step, in second lines */
+    INT8_UNEVEN = 64, /* the square of how many times larger than the mean square root the largest number
+                           of a row with a single line is */
+    INT8_CHUNK = 8,   /* numbers that are quantized at once */
+};
+
+INLINE size_t int8_up(size_t x, size_t to)
+{
+    return (x + to - 1) / to * to;
+}
+
+typedef struct int8_scale {
+    float scale, inverse;
+} int8_scale;
+
+/* Absolute values are in order as their bits are; those of infinity and NaN are largest. */
+INLINE int8_scale int8_scale_of(const float *x, size_t k)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < k; i++) {
+        uint32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        bits &= 0x7fffffff;
+        most = bits > most ? bits : most;
+    }
+    float max;
+    memcpy(&max, &most, sizeof max);
+    if (most >= 0x7f800000) return (int8_scale){NAN, 0};
+    if (max < 0x1p-110f) return (int8_scale){0, 0}; /* SMALLEST: 127 / max stays finite */
+    return (int8_scale){max / INT8_MOST, INT8_MOST / max};
+}
+
+/* Of eight numbers: the first line, to nearest even. 0 * infinity is NaN, which no machine converts alike:
+   rows without an inverse are zeros. */
+INLINE void int8_first(int8_t *to, const float *x, float inverse)
+{
+#if defined(__aarch64__)
+    int32x4_t low = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x), inverse)),
+              high = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + 4), inverse));
+    vst1_s8(to, vmovn_s16(vcombine_s16(vmovn_s32(low), vmovn_s32(high))));
+#elif defined(__x86_64__)
+    __m128 by = _mm_set1_ps(inverse);
+    __m128i low = _mm_cvtps_epi32(_mm_mul_ps(_mm_loadu_ps(x), by)),
+            high = _mm_cvtps_epi32(_mm_mul_ps(_mm_loadu_ps(x + 4), by)), y = _mm_packs_epi32(low, high);
+    _mm_storel_epi64((__m128i *)to, _mm_packs_epi16(y, y));
+#else
+    for (int i = 0; i < INT8_CHUNK; i++) to[i] = (int8_t)rintf(x[i] * inverse);
+#endif
+}
+
+/* ... and the second one behind it. What is left over is one fused multiply-add: two roundings would be
+   others where a compiler joins them. */
+INLINE void int8_second(int8_t *to, const int8_t *first, const float *x, float inverse)
+{
+#if defined(__aarch64__)
+    int16x8_t y = vmovl_s8(vld1_s8(first));
+    float32x4_t by = vdupq_n_f32(inverse),
+                low = vfmaq_f32(vnegq_f32(vcvtq_f32_s32(vmovl_s16(vget_low_s16(y)))), vld1q_f32(x), by),
+                high = vfmaq_f32(vnegq_f32(vcvtq_f32_s32(vmovl_s16(vget_high_s16(y)))), vld1q_f32(x + 4), by);
+    int16x4_t l = vmovn_s32(vcvtnq_s32_f32(vmulq_n_f32(low, INT8_PARTS))),
+              h = vmovn_s32(vcvtnq_s32_f32(vmulq_n_f32(high, INT8_PARTS)));
+    vst1_s8(to, vmovn_s16(vcombine_s16(l, h)));
+#else
+    float left[INT8_CHUNK];
+    for (int i = 0; i < INT8_CHUNK; i++) left[i] = __builtin_fmaf(x[i], inverse, -(float)first[i]);
+    int8_first(to, left, INT8_PARTS);
+#endif
+}
+
+INLINE uint32_t int8_squares(const int8_t *x)
+{
+    uint32_t sum = 0;
+    for (int i = 0; i < INT8_CHUNK; i++) sum += (uint32_t)(x[i] * x[i]);
+    return sum;
+}
+
+/* The `count` numbers at x, then zeros. */
+INLINE const float *int8_filled(float some[INT8_CHUNK], const float *x, size_t count)
+{
+    if (count >= INT8_CHUNK) return x;
+    memset(some, 0, INT8_CHUNK * sizeof *some);
+    memcpy(some, x, count * sizeof *some);
+    return some;
+}
+
+/* One or two lines of `all` numbers each, one behind the other; returns how many. */
+INLINE size_t int8_lines(int8_t *to, size_t all, const float *x, size_t k, float *scale)
+{
+    const int8_scale s = int8_scale_of(x, k);
+    const size_t whole = k / INT8_CHUNK * INT8_CHUNK;
+    float some[INT8_CHUNK];
+    uint64_t squares = 0; /* at most 127 * 127 * 131,072 */
+    *scale = s.scale;
+    if (whole < all || !(s.inverse > 0)) memset(to, 0, all);
+    if (!(s.inverse > 0)) return 1;
+    for (size_t l = 0; l < k; l += INT8_CHUNK) {
+        int8_first(to + l, int8_filled(some, x + l, k - l), s.inverse);
+        squares += int8_squares(to + l);
+    }
+    if (INT8_UNEVEN * squares >= (uint64_t)INT8_MOST * INT8_MOST * k) return 1;
+    if (whole < all) memset(to + all, 0, all);
+    for (size_t l = 0; l < k; l += INT8_CHUNK)
+        int8_second(to + all + l, to + l, int8_filled(some, x + l, k - l), s.inverse);
+    return 2;
+}
+
+/* Line i of `across` has its numbers l at l / deep * across * deep + i * deep + l % deep. Eight of them from
+   number l on: */
+INLINE void int8_spread(int8_t *to, size_t across, size_t deep, size_t i, size_t l, const int8_t *chunk)
+{
+    for (size_t c = 0; c < INT8_CHUNK; c += deep)
+        memcpy(to + (l + c) / deep * across * deep + i * deep + (l + c) % deep, chunk + c,
+               deep < INT8_CHUNK ? deep : INT8_CHUNK);
+}
+
+#endif
