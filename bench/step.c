@@ -1,4 +1,5 @@
-/* Times full training steps on random tokens or pictures: bench_step tiny|base|rnn|gpt|vit THREADS STEPS.
+/* Times full training steps on random tokens or pictures: bench_step tiny|base|rnn|gpt|vit THREADS STEPS
+   [f32|bf16].
    Prints one line that bench/run reads: median seconds, tokens/s, GFLOP/s, peak memory in MiB. The sizes are
    those of the peers' scripts. */
 #include <stdio.h>
@@ -148,11 +149,13 @@ int main(int argc, char **argv)
     static double t[MOST_STEPS];
     hd_err err = {0};
     hd_backend *backend;
-    if (argc != 4) return stop("usage: bench_step tiny|base|rnn|gpt|vit THREADS STEPS"), 2;
+    if (argc != 4 && argc != 5)
+        return stop("usage: bench_step tiny|base|rnn|gpt|vit THREADS STEPS [f32|bf16]"), 2;
     int steps = atoi(argv[3]);
     if (steps < 1 || steps > MOST_STEPS) return stop("between 1 and 1000 steps"), 2;
-    if (hd_backend_new(&backend, "cpu", &(hd_backend_opt){.threads = atoi(argv[2])}, &err) ||
-        hd_run_init(&j.run, backend, &err))
+    hd_backend_opt opt = {.threads = atoi(argv[2]), .training = true};
+    if (argc == 5 && !strcmp(argv[4], "bf16")) opt.precision = HD_PRECISION_BF16;
+    if (hd_backend_new(&backend, "cpu", &opt, &err) || hd_run_init(&j.run, backend, &err))
         return stop(err.text), 1;
     bool ok = !strcmp(argv[1], "gpt")   ? setup_gpt(&j, &err)
               : !strcmp(argv[1], "vit") ? setup_vit(&j, &err)

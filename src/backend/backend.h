@@ -119,10 +119,11 @@ typedef enum hd_precision {
 extern const char *const hd_precision_names[]; /* in that order; ends with NULL */
 
 typedef struct hd_backend_opt {
-    int threads;              /* cpu: < 1 means all cores */
-    hd_precision precision;   /* of activations, on the cpu of weights in products; AUTO: the fastest type
-                                 of the device, f32 on the cpu */
-    bool training;            /* weights will change: the cpu has f32 alone for that */
+    int threads;            /* cpu: < 1 means all cores */
+    hd_precision precision; /* of activations, on the cpu of weights in products; AUTO: the fastest type
+                               of the device, f32 on the cpu */
+    bool training; /* weights will change: on the cpu all products are in `precision`, not those of weights
+                      alone */
     const hd_backend *like;   /* uses the same card as this one; NULL: its own */
     const struct hd_log *log; /* gets a warning about a device that "auto" had to skip; may be NULL */
 } hd_backend_opt;

@@ -374,7 +374,7 @@
         UPDATES)
 
     TEXT("device", 'd', "NAME", "auto", device, "where to compute: auto, cpu or cuda", MACHINE, REPORT)
-    CHOICE("precision", 0, "KIND", "auto", precision, hd_precision_names, "auto, f32 or bf16 (CUDA only); int8 is for inference",
+    CHOICE("precision", 0, "KIND", "auto", precision, hd_precision_names, "of products: f32 or bf16, which is faster; weights and gradients stay f32. auto: bf16 on CUDA, f32 on the CPU; int8 is for inference",
         MACHINE)
     CHOICE("weights", 0, "KIND", "f32", weights, weights,
         "f32, or bf16: with --precision bf16 on a card, matrices of Transformer blocks are kept in bf16 alone, rounded by chance after "

@@ -188,7 +188,8 @@ static hd_status open_backend(hd_session *s, bool dry, hd_err *err)
     if (!dry) return hd_backend_new(&s->backend, o->device, &machine, err);
     bool found = !strcmp(o->device, "auto") && hd_backend_find(&first, "auto");
     bool card = !strcmp(found ? first.backend : o->device, "cuda");
-    if (!machine.precision) machine.precision = card ? HD_PRECISION_BF16 : HD_PRECISION_F32;
+    if (!card) machine.precision = HD_PRECISION_F32; /* what is kept there is f32 in any case */
+    if (!machine.precision) machine.precision = HD_PRECISION_BF16;
     hd_status st = hd_backend_new(&s->backend, "null", &machine, err);
     if (!st && card) s->backend->logits = HD_CARD_LOGITS;
     return st;

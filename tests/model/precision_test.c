@@ -133,7 +133,7 @@ static void a_bert_fills_in_nearly_the_same(void **state)
     }
 }
 
-static void another_instance_has_the_same_weights_and_none_trains(void **state)
+static void another_instance_has_the_same_weights_and_int8_trains_none(void **state)
 {
     (void)state;
     hd_err err = {0};
@@ -150,8 +150,13 @@ static void another_instance_has_the_same_weights_and_none_trains(void **state)
     hd_backend_free(b);
     hd_backend_opt opt = {.threads = 1, .precision = HD_PRECISION_BF16, .training = true};
     b = NULL;
+    assert_int_equal(hd_backend_new(&b, "cpu", &opt, &err), HD_OK);
+    assert_int_equal(b->weights, HD_BF16);
+    assert_int_equal(b->compute, HD_REAL);
+    hd_backend_free(b), b = NULL;
+    opt.precision = HD_PRECISION_INT8;
     assert_int_equal(hd_backend_new(&b, "cpu", &opt, &err), HD_EARG);
-    assert_string_equal(err.text, "the CPU trains in f32: bf16 needs a CUDA device");
+    assert_string_equal(err.text, "int8 is for inference only: models are trained in f32 or bf16");
     assert_null(b);
 }
 
@@ -161,7 +166,7 @@ int main(void)
         cmocka_unit_test(logits_are_close_to_those_in_f32),
         cmocka_unit_test(an_item_has_the_same_bits_alone_and_on_any_threads),
         cmocka_unit_test(a_bert_fills_in_nearly_the_same),
-        cmocka_unit_test(another_instance_has_the_same_weights_and_none_trains),
+        cmocka_unit_test(another_instance_has_the_same_weights_and_int8_trains_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,8 +159,6 @@ static void describe(hd_cpu *cpu)
 hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err *err)
 {
     const hd_precision precision = opt ? opt->precision : HD_PRECISION_AUTO;
-    if (precision == HD_PRECISION_BF16 && opt->training)
-        return hd_err_set(err, HD_EARG, "the CPU trains in f32: bf16 needs a CUDA device");
     if (precision == HD_PRECISION_INT8 && opt->training)
         return hd_err_set(err, HD_EARG, "int8 is for inference only: models are trained in f32 or bf16");
     hd_cpu *cpu = hd_mem_zero(sizeof *cpu);
@@ -185,7 +183,8 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
                              .free = cpu_free};
     hd_cpu_choice best = {0};
     hd_status s = hd_cpu_choose(&best, err);
-    if (!s) cpu->set = best.set, cpu->form = form_for(precision, &best), cpu->unprepared = cpu->set->f32;
+    if (!s) cpu->set = best.set, cpu->form = form_for(precision, &best), cpu->unprepared = best.set->f32;
+    if (!s && opt && opt->training) cpu->unprepared = cpu->form;
     if (!s && !cpu->form) s = hd_err_set(err, HD_EARG, "the engine in double has no int8");
     if (!s) cpu->base.weights = cpu->form->stores, cpu->set->fill(&cpu->base.kernel);
     if (!s) s = hd_team_new(&cpu->team, opt ? opt->threads : 0, err);

@@ -15,7 +15,8 @@ static const hd_option options[] = {
     {"device", 'd', "NAME", "auto", "where to compute: auto, cpu or cuda",
      HD_TEXT_INTO(struct bench, device)},
     {"precision", 0, "KIND", "auto",
-     "auto, f32, bf16 or int8 (on the CPU both are for decoding and vectors alone: --only greedy)",
+     "auto, f32, bf16 or int8 (for decoding and vectors alone: --only greedy); auto is f32 on the CPU, bf16 "
+     "on CUDA",
      HD_CHOICE_INTO(struct bench, precision, hd_precision_names)},
     {"only", 0, "TEXT", NULL, "only rows whose name contains TEXT, also those too slow for a CPU by default",
      HD_TEXT_INTO(struct bench, only)},
