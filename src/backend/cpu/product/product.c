@@ -1,10 +1,11 @@
-/* One thread's matrix product: packing, the register tile, and the loops that keep a block of b in the
-   second-level cache and a panel of a in the first. A tile is TILE_ROWS rows by STRIP columns; rows left over
+/* One thread's matrix product: packing, the register tile, and the loops that keep a strip of b in the
+   first-level cache and panels of a in the second. A tile is TILE_ROWS rows by STRIP columns; rows left over
    at the end run the same chain of multiply-adds in a smaller tile, so an element's bits never depend on its
    neighbors. */
 #include "backend/cpu/product/product.h"
 #include "backend/cpu/product/quad.h"
 #include "backend/cpu/product/tile.h"
+#include "backend/cpu/product/widen.h"
 
 #if defined(__aarch64__) && !defined(HD_REAL_DOUBLE)
 #include "backend/cpu/product/tile_neon.h"
@@ -12,12 +13,15 @@
 #endif
 
 enum {
-    K_BLOCK = 512,
-    B_BLOCK = 128 * 1024, /* numbers of b kept in L2: half a MiB in float */
-    FEW_TILES = 5,
-    A_BLOCK = FEW_TILES * K_BLOCK * TILE_ROWS, /* numbers of a in panels */
-    TURNED_ROWS = 4,                           /* more are worth packing b for */
-    QUADS = STRIP < 12 ? STRIP / 4 : 4,        /* of columns that few rows meet at once */
+    K_BLOCK = HD_VECTOR_BYTES == 16 ? 512 : 256, /* a strip of b stays in L1 */
+    TILES = 20,                                  /* whose panels of a stay in L2 */
+    A_BLOCK = TILES * K_BLOCK * TILE_ROWS,       /* numbers of a in panels */
+    N_BLOCK = 384 / STRIP * STRIP,               /* columns behind whose sums the function comes */
+    FEW_TILES = 5,                               /* b is not packed for so few rows */
+    STREAM_TILES = 4,                            /* fewer read b as a stream, which hardware foresees */
+    TURNED_ROWS = 4,                             /* more are worth packing b for */
+    QUADS = STRIP < 12 ? STRIP / 4 : 4,          /* of columns that few rows meet at once */
+    LINE = 64 / (int)sizeof(hd_real),            /* numbers of a cache line */
 };
 
 size_t KERNEL(strip)(void)
@@ -107,8 +111,10 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
     for (int j = 0; j < vectors; j++)
         s[i][j] = hd_load(p->start + (size_t)i * p->start_stride + (size_t)j * VL);
     UNROLL
-    for (int i = 0; i < rows; i++) /* the rows below come next */
-        __builtin_prefetch(p->c + (size_t)(TILE_ROWS + i) * p->c_stride, 1);
+    for (int i = 0; i < rows; i++) { /* the rows below come next */
+        const hd_real *below = p->c + (size_t)(TILE_ROWS + i) * p->c_stride;
+        __builtin_prefetch(below, 1), __builtin_prefetch(below + (size_t)vectors * VL - 1, 1);
+    }
     for (size_t l = 0; l < k; l++) {
         vec y[STRIP_VECTORS];
         UNROLL
@@ -151,7 +157,7 @@ INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, 
         TILE_CASE(7)
         TILE_CASE(8)
 #if HD_VECTOR_BYTES == 64
-            TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12)
+        TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12)
 #endif
     }
 }
@@ -231,18 +237,35 @@ static const hd_real *pack_panels(hd_real *panel, const hd_product *p, size_t i,
     return panel;
 }
 
+/* Numbers of the next strip that each tile of this one brings into L2. */
+static size_t next_share(const hd_product *p, size_t count, size_t j, size_t kn)
+{
+    const size_t tiles = count / TILE_ROWS;
+    if (tiles < STREAM_TILES || p->b_stride || p->rounded || p->n - j <= STRIP) return 0;
+    return (kn * STRIP / tiles + LINE - 1) / LINE * LINE;
+}
+
 /* Strip j of rows [i, i+count): tile after tile down the rows, so that b stays in the first-level cache. */
 static void strip_down(const hd_product *p, const hd_real *panel, size_t i, size_t count, size_t j, size_t kb,
                        size_t kn, hd_real *piece, edge *beside)
 {
     size_t width = p->n - j < STRIP ? p->n - j : STRIP;
-    const hd_real *b = p->b + j * p->b_depth + kb * STRIP;
+    const hd_real *b = p->b;
     if (p->b_stride) {
         transpose(piece, STRIP, p->b + j * p->b_stride + kb, p->b_stride, width, kn);
         b = piece;
+    } else if (p->rounded) {
+        const uint16_t *from = p->rounded + j * p->b_depth + kb * STRIP;
+        for (size_t l = 0; l < kn * STRIP; l += VL) hd_store(piece + l, widen(from + l));
+        b = piece;
+    } else {
+        b += j * p->b_depth + kb * STRIP;
     }
     int vectors = (int)((width + VL - 1) / VL);
-    for (size_t at = 0; at < count; at += TILE_ROWS) {
+    const size_t share = next_share(p, count, j, kn);
+    const hd_real *next = share ? b + STRIP * p->b_depth : b;
+    for (size_t at = 0; at < count; at += TILE_ROWS, next += share) {
+        for (size_t l = 0; l < share; l += LINE) __builtin_prefetch(next + l, 0, 2);
         int rows = count - at < TILE_ROWS ? (int)(count - at) : TILE_ROWS;
         place to = place_at(p, i + at, j, kb), inside = to;
         if (width % VL) inside = edge_in(beside, &to, rows, width);
@@ -252,14 +275,6 @@ static void strip_down(const hd_product *p, const hd_real *panel, size_t i, size
             tile_rows(&inside, rows, vectors, p->a + (i + at) * p->a_stride + kb, p->a_stride, b, kn);
         if (width % VL) edge_out(beside, &to, rows, width);
     }
-}
-
-/* Rows whose panels are made at once. Of many rows as many as stay in L1 beside a strip of b (32 KiB); a few,
-   as in decoding, are taken together, so that each strip of b is read but once. */
-static size_t group_of(size_t rows, size_t depth)
-{
-    size_t most = A_BLOCK / depth / TILE_ROWS * TILE_ROWS;
-    return rows <= most ? most : 2 * K_BLOCK / depth * TILE_ROWS;
 }
 
 /* -- few rows of a: b is read as it lies, [N,K], and each number of it once -- */
@@ -342,22 +357,18 @@ void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t str
         product_turned(p, row, row_end - row, from, till, panel + A_BLOCK);
         return;
     }
-    size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK;
-    size_t group = group_of(row_end - row, depth);
-    /* one group passes over b but once: no part of b has to stay in L2 for the next */
-    size_t n_block = row_end - row <= group ? till : (B_BLOCK / depth / STRIP + 1) * STRIP;
+    const size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK, group = A_BLOCK / depth / TILE_ROWS * TILE_ROWS;
     edge beside = {0}; /* columns past the edge never hold anything but zeros and their sums */
-    for (size_t nb = from; nb < till; nb += n_block) {
-        size_t nb_end = nb + n_block < till ? nb + n_block : till;
+    for (size_t i = row; i < row_end; i += group) {
+        const size_t count = row_end - i < group ? row_end - i : group;
         for (size_t kb = 0; kb < p->k || kb == 0; kb += K_BLOCK) {
-            size_t kn = p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK;
-            for (size_t i = row; i < row_end; i += group) {
-                size_t count = row_end - i < group ? row_end - i : group;
-                const hd_real *panels =
-                    pack_panels(panel, p, i, count, kb, kn, (nb_end - nb + STRIP - 1) / STRIP);
-                for (size_t j = nb; j < nb_end; j += STRIP)
+            const size_t kn = p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK;
+            const hd_real *panels = pack_panels(panel, p, i, count, kb, kn, strip_end - strip);
+            for (size_t nb = from; nb < till; nb += N_BLOCK) {
+                const size_t end = till - nb < N_BLOCK ? till : nb + N_BLOCK;
+                for (size_t j = nb; j < end; j += STRIP)
                     strip_down(p, panels, i, count, j, kb, kn, panel + A_BLOCK, &beside);
-                if (kb + kn >= p->k) KERNEL(finish)(p, i, count, nb, nb_end);
+                if (kb + kn >= p->k) KERNEL(finish)(p, i, count, nb, end);
             }
         }
     }

@@ -1,50 +1,20 @@
 /* Weights kept as bf16 where the machine has no products of such numbers: they are widened while they are
-   read, by few rows in registers, for more of them into blocks that KERNEL(product) then takes as packed. */
+   read: for few rows in registers, for more by KERNEL(product), a piece of a strip at a time. */
 #include "backend/cpu/form/form.h"
 #include "backend/cpu/product/tile.h"
+#include "backend/cpu/product/widen.h"
 
-enum {
-    WIDE_BLOCK = 128 * 1024, /* numbers widened at once: half a MiB in float */
-    FEW_ROWS = 4,            /* widen in registers */
-};
-
-/* A bf16 number is the upper half of a float. Compilers take vectors of 16 bits apart one by one. */
-INLINE vec widen(const uint16_t *from)
-{
-#if defined(HD_REAL_DOUBLE) || !(defined(__aarch64__) || defined(__x86_64__))
-    vec wide = {0};
-    for (int i = 0; i < VL; i++) {
-        uint32_t bits = (uint32_t)from[i] << 16;
-        float x;
-        memcpy(&x, &bits, sizeof x);
-        wide[i] = (hd_real)x;
-    }
-    return wide;
-#elif defined(__aarch64__)
-    return (vec)vshlq_n_u32(vmovl_u16(vld1_u16(from)), 16);
-#elif HD_VECTOR_BYTES == 64
-    return (vec)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)from)), 16);
-#elif HD_VECTOR_BYTES == 32
-    return (vec)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)from)), 16);
-#else
-    return (vec)_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64((const void *)from));
-#endif
-}
+enum { FEW_ROWS = 4 }; /* widen in registers */
 
 static size_t size(size_t n, size_t k)
 {
     return KERNEL(packed_size)(n, k) * sizeof(uint16_t);
 }
 
-/* Numbers of a block: whole strips, one at least. */
-static size_t wide_size(size_t k)
-{
-    return k * STRIP > WIDE_BLOCK ? k * STRIP : WIDE_BLOCK;
-}
-
 static size_t scratch_size(size_t k)
 {
-    return (KERNEL(panel_size)() + wide_size(k)) * sizeof(hd_real);
+    (void)k;
+    return KERNEL(panel_size)() * sizeof(hd_real);
 }
 
 /* To nearest even; a NaN stays one. */
@@ -122,18 +92,9 @@ static void multiply(const hd_product *p, size_t row, size_t row_end, size_t str
         few_rows(p, row, row_end - row, from, till);
         return;
     }
-    hd_real *wide = (hd_real *)panel + KERNEL(panel_size)();
-    size_t most = wide_size(p->k) / (p->k * STRIP + 1) * STRIP, block = most ? most : STRIP;
-    for (size_t j = from; j < till; j += block) {
-        size_t end = till - j < block ? till : j + block, strips = (end - j + STRIP - 1) / STRIP;
-        const uint16_t *b = (const uint16_t *)p->weight + j * p->k;
-        for (size_t i = 0; i < strips * STRIP * p->k; i += VL) hd_store(wide + i, widen(b + i));
-        hd_product part = *p;
-        part.c += j, part.n = end - j, part.b = wide, part.weight = NULL;
-        if (p->bias) part.bias += j;
-        if (p->before) part.before += j;
-        KERNEL(product)(&part, row, row_end, 0, strips, (hd_real *)panel);
-    }
+    hd_product rounded = *p;
+    rounded.rounded = p->weight, rounded.weight = NULL;
+    KERNEL(product)(&rounded, row, row_end, strip, strip_end, (hd_real *)panel);
 }
 
 const hd_form KERNEL(widened) = {.name = "widened",
