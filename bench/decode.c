@@ -1,6 +1,6 @@
 /* Times search with random weights: bench_decode base greedy|beamN|sampleN BATCH THREADS [f32|bf16|int8].
    Sources of 25 tokens, 25 tokens out and no early end. Prints one line: seconds for a batch, the median of
-   some rounds, tokens/s, and the MiB that were in use at most beyond the model.
+   some rounds, tokens/s, the MiB that were in use at most beyond the model, processor seconds for a batch.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static bool read_kind(const char *text, hd_search_opt *o)
 
 int main(int argc, char **argv)
 {
-    hd_search_opt o = {.end = -1, .max_length = LENGTH, .temperature = 1, .seed = 1};
+    hd_search_opt o = {.end = -1, .max_length = LENGTH, .temperature = 1, .seed = 1, .unscored = true};
     int precision = argc > 5 ? precision_of(argv[5]) : HD_PRECISION_F32;
     if (argc < 5 || argc > 6 || strcmp(argv[1], "base") || !read_kind(argv[2], &o) || precision < 0)
         return stop("usage: bench_decode base greedy|beamN|sampleN BATCH THREADS [f32|bf16|int8]", 2);
@@ -79,17 +79,20 @@ int main(int argc, char **argv)
     if (!s) s = hd_params_draw(&m->params, 1, &err);
     if (!s) s = hd_encdec_prepare(m, HD_DECODING, &err);
     double t[ROUNDS];
+    double busy = 0;
     size_t used = hd_mem_now().used;
     hd_mem_peak_reset();
     for (int i = -1; !s && i < ROUNDS; i++) { /* one to warm up */
         double start = now();
+        if (!i) busy = (double)clock();
         s = decode(&r, m, (size_t)batch, &o, &err);
         if (i >= 0) t[i] = now() - start;
     }
     if (s) return stop(err.text, 1);
     double seconds = median(t, ROUNDS);
-    printf("%.6f %.0f %.1f\n", seconds, batch * LENGTH / seconds,
-           (double)(hd_mem_now().peak - used) / (1 << 20));
+    busy = ((double)clock() - busy) / CLOCKS_PER_SEC / ROUNDS;
+    printf("%.6f %.0f %.1f %.4f\n", seconds, batch * LENGTH / seconds,
+           (double)(hd_mem_now().peak - used) / (1 << 20), busy);
     hd_encdec_free(m);
     hd_run_release(&r);
     hd_backend_free(backend);

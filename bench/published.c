@@ -74,7 +74,7 @@ static hd_status setup(job *j, bool gpt, hd_err *err)
 
 static hd_status go_on(job *j, hd_err *err)
 {
-    hd_search_opt o = {.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = TOKENS};
+    hd_search_opt o = {.kind = HD_SEARCH_GREEDY, .end = -1, .max_length = TOKENS, .unscored = true};
     hd_stepper s = {0};
     hd_found *f = NULL;
     hd_status st = hd_gpt_stepper(&s, j->gpt, j->ids, j->len, j->batch, err);

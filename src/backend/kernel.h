@@ -245,10 +245,11 @@ typedef struct hd_reduce_back_args {
 } hd_reduce_back_args;
 
 /* The k largest of each row in descending order; equal values by ascending column. ids: [rows,k] int32;
-   values may be NULL. */
+   values may be NULL; with `log`, for which cards have no kernel, they are those of log-softmax(x). */
 typedef struct hd_top_args {
     const hd_tensor *ids, *values, *x;
     int k;
+    bool log;
 } hd_top_args;
 
 /* One column of each row drawn from softmax(x / temperature), restricted to the top_k largest (0: all) and to

@@ -126,4 +126,4 @@ static void advance(hd_loop *l, hd_loop_item *q)
         go_on(l, q, c);
 }
 
-const hd_method hd_method_beam = {look, advance};
+const hd_method hd_method_beam = {.look = look, .advance = advance, .ranks = true};

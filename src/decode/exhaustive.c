@@ -30,4 +30,4 @@ static void advance(hd_loop *l, hd_loop_item *q)
     }
 }
 
-const hd_method hd_method_exhaustive = {look, advance};
+const hd_method hd_method_exhaustive = {.look = look, .advance = advance};

@@ -21,4 +21,4 @@ static void advance(hd_loop *l, hd_loop_item *q)
     hd_loop_stuck(l, q, h);
 }
 
-const hd_method hd_method_greedy = {look, advance};
+const hd_method hd_method_greedy = {.look = look, .advance = advance, .ranks = true};

@@ -46,7 +46,8 @@ void hd_loop_top(hd_loop *l, hd_tensor *logp, size_t k)
     hd_run *r = l->r;
     hd_tensor *values = NULL;
     l->wide = k < l->stepper->vocab ? k : l->stepper->vocab;
-    hd_tensor *ids = hd_top(r, logp, (int)l->wide, &values);
+    hd_tensor *ids = l->raw && !l->unscored ? hd_top_log(r, logp, (int)l->wide, &values)
+                                            : hd_top(r, logp, (int)l->wide, &values);
     size_t count = l->live.count * l->wide;
     l->ids = hd_host_take(r, count * sizeof *l->ids);
     l->logp = hd_host_take(r, count * sizeof *l->logp);
@@ -55,4 +56,6 @@ void hd_loop_top(hd_loop *l, hd_tensor *logp, size_t k)
      * numbers */
     for (size_t i = 0; i < l->live.count; i++)
         if (!(l->logp[i * l->wide] > -INFINITY)) hd_fail_number(r);
+    for (size_t i = 0; l->unscored && i < count; i++)
+        if (l->logp[i] > -INFINITY) l->logp[i] = 0;
 }

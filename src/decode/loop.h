@@ -53,6 +53,8 @@ typedef struct hd_loop {
     const hd_search_opt *opt;
     hd_seats seats;
     size_t best, keep; /* guesses wanted, and ends held, for each sentence */
+    bool raw;          /* the stepper gives logits */
+    bool unscored;     /* of which log-probabilities are not even wanted */
     bool *banned;      /* [vocab] */
     size_t bans;
 
@@ -83,11 +85,12 @@ typedef struct hd_loop {
 } hd_loop;
 
 typedef struct hd_method {
-    /* Reads of logp [rows, vocab] what `advance` needs, for all sentences at once. Failures stay in the run.
-     */
+    /* Reads of logp [rows, vocab], which are logits if the method ranks and the loop is raw, what `advance`
+       needs, for all sentences at once. Failures stay in the run. */
     void (*look)(hd_loop *l, hd_tensor *logp);
     /* Continues or ends each live hypothesis of q. Not called while a prefix is forced. */
     void (*advance)(hd_loop *l, hd_loop_item *q);
+    bool ranks; /* it reads the likeliest tokens and nothing else, so logits will do */
 } hd_method;
 
 #define X(NAME, name, text) extern const hd_method hd_method_##name;

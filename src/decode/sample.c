@@ -54,4 +54,4 @@ static void advance(hd_loop *l, hd_loop_item *q)
     }
 }
 
-const hd_method hd_method_sample = {look, advance};
+const hd_method hd_method_sample = {.look = look, .advance = advance};

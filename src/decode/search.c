@@ -238,7 +238,7 @@ static hd_status take(void *context, hd_tensor *logp, size_t seat, size_t count,
         l->sentence[l->order[i]].length++;
         forced += hd_loop_forced(&l->sentence[l->order[i]]);
     }
-    const hd_real *values = forced ? forced_logp(l, logp) : NULL;
+    const hd_real *values = forced ? forced_logp(l, l->raw ? hd_log_softmax(r, logp) : logp) : NULL;
     if (forced < l->active && l->opt->adjust.row && !r->err.status) logp = adjusted(l, logp);
     if (forced < l->active && !r->err.status) m->look(l, logp);
     if (!r->err.status) advance(l, m, values);
@@ -297,6 +297,10 @@ hd_status hd_search(hd_found **out, hd_run *r, const hd_stepper *stepper, const 
     hd_step before = r->now;
     hd_status s = check(stepper, opt, err);
     if (!s) s = lay_out(&l, err);
+    /* a card has log-probabilities in the step that it replays; rules change those of all tokens */
+    l.raw = !s && stepper->raw && methods[opt->kind]->ranks && !r->backend->capture && !opt->adjust.row;
+    l.unscored = l.raw && opt->unscored && opt->kind == HD_SEARCH_GREEDY;
+    if (l.raw) *stepper->raw = true;
     l.seats = (hd_seats){.r = r, .stepper = stepper};
     if (!s) s = hd_seats_run(&l.seats, &(hd_seats_user){admit, take, &l}, err);
     if (!s) s = collect(out, &l, err);

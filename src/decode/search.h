@@ -66,7 +66,7 @@ typedef struct hd_search_opt {
     hd_length length; /* of beam and exhaustive search; the scores of the others follow it too */
     size_t beam;      /* BEAM: hypotheses side by side */
     hd_stop stop;     /* BEAM */
-    bool cut_equal;   /* what the limit cut is ranked among the finished, by its score: as transformers does */
+    bool cut_equal; /* what the limit cut is ranked among the finished, by its score: as transformers does */
 
     /* SAMPLE. Draw t of sample j of sentence i depends on seed, key[i], j and t alone. */
     float temperature; /* 1: the model's own probabilities; 0: always the likeliest token */
@@ -76,7 +76,8 @@ typedef struct hd_search_opt {
     const int32_t
         *key; /* [items]: the sentences' numbers in the corpus; NULL: their places among the items */
 
-    size_t seats; /* most hypotheses side by side: sentences wait, and join as others leave; 0: any number */
+    bool unscored; /* GREEDY: nobody reads log-probabilities and scores: they may be 0 */
+    size_t seats;  /* most hypotheses side by side: sentences wait, and join as others leave; 0: any number */
     void (*tell)(void *context, size_t done, size_t of); /* whenever sentences are done; may be NULL */
     void *context;
 } hd_search_opt;

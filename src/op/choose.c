@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k, hd_tensor **values)
+static hd_tensor *top_of(hd_run *r, hd_tensor *x, int k, bool log, hd_tensor **values)
 {
     if (values) *values = NULL;
     if (!x) return NULL;
@@ -13,10 +13,22 @@ hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k, hd_tensor **values)
         return hd_fail(r, HD_EARG, "top: k is %d, a row has %zu columns", k, hd_cols_of(x));
     hd_tensor *v = values ? hd_new_reals(r, hd_rows_of(x), (size_t)k) : NULL,
               *ids = hd_new_ints(r, hd_rows_of(x), (size_t)k);
-    HD_CALL(r, top, .ids = ids, .values = v, .x = x, .k = k);
+    HD_CALL(r, top, .ids = ids, .values = v, .x = x, .k = k, .log = log);
     if (r->err.status) return NULL;
     if (values) *values = v;
     return ids;
+}
+
+hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k, hd_tensor **values)
+{
+    return top_of(r, x, k, false, values);
+}
+
+/* Cards compute log-softmax in the step that they replay. */
+hd_tensor *hd_top_log(hd_run *r, hd_tensor *x, int k, hd_tensor **logp)
+{
+    return r->backend->capture ? top_of(r, hd_log_softmax(r, x), k, false, logp)
+                               : top_of(r, x, k, true, logp);
 }
 
 /* Usually they are adjacent in memory, and then one transfer brings both. */

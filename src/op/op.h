@@ -155,6 +155,8 @@ hd_tensor *hd_reduce(hd_run *r, hd_tensor *x, const hd_seg *seg, hd_reduction ki
 /* choose.c: no gradients */
 hd_tensor *hd_top(hd_run *r, hd_tensor *x, int k,
                   hd_tensor **values); /* ids [R,k] int32, falling; values may be NULL */
+/* The same of logits, with log-probabilities for values. */
+hd_tensor *hd_top_log(hd_run *r, hd_tensor *x, int k, hd_tensor **logp);
 /* Copies the result of hd_top to the host: [R*k] each. */
 bool hd_top_read(hd_run *r, const hd_tensor *ids, const hd_tensor *values, int32_t *id, hd_real *value);
 hd_tensor *hd_argmax(hd_run *r, hd_tensor *x); /* [R,1] */

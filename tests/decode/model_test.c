@@ -210,6 +210,32 @@ static double distance_to_whole(subject *s, int32_t which, const hd_guess *g)
     return worst;
 }
 
+/* Without scores the logits alone choose. */
+static void greedy_search_without_scores_finds_the_same(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        subject *s = subject_of((kind_of_model)k, 2, 5);
+        hd_search_opt o = option_of(s, HD_SEARCH_GREEDY), plain = o;
+        hd_err err = {0};
+        hd_stepper st = {0};
+        hd_found *f = NULL, *g = search(s, forward, ITEMS, o);
+        plain.unscored = true, plain.key = forward;
+        if (open_on(&st, s, forward, ITEMS, &err) || hd_search(&f, &s->r, &st, &plain, &err))
+            fail_msg("%s", err.text);
+        hd_stepper_release(&st);
+        for (size_t i = 0; i < ITEMS; i++) {
+            const hd_guess *a = hd_found_at(f, i), *b = hd_found_at(g, i);
+            assert_int_equal(a->length, b->length);
+            assert_memory_equal(a->ids, b->ids, a->length * sizeof *a->ids);
+            assert_int_equal(a->finished, b->finished);
+            assert_true(a->sum == 0 && b->sum < 0);
+        }
+        hd_found_free(f), hd_found_free(g);
+        subject_free(s);
+    }
+}
+
 static void cached_steps_give_the_log_probabilities_of_the_whole_forward(void **state)
 {
     (void)state;
@@ -662,6 +688,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cached_steps_give_the_log_probabilities_of_the_whole_forward),
         cmocka_unit_test(a_beam_of_one_equals_greedy),
+        cmocka_unit_test(greedy_search_without_scores_finds_the_same),
         cmocka_unit_test(a_sentence_has_the_same_bits_in_any_batch_on_any_number_of_threads),
         cmocka_unit_test(hypotheses_share_the_rows_of_their_source),
         cmocka_unit_test(sources_are_encoded_once),

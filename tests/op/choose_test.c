@@ -72,6 +72,34 @@ static void the_first_of_equals_wins(void **state)
         for (size_t i = 0; i < 3; i++) assert_int_equal(id_at(ids, row, i), three[row][i]);
 }
 
+/* Rows that are longer than some groups of vectors, with rising, falling and infinite numbers. */
+static void the_log_probabilities_are_those_of_log_softmax(void **state)
+{
+    hd_run *r = &((room *)*state)->r;
+    enum { ROWS = 6, COLS = 1003, K = 5 };
+    static hd_real x[ROWS * COLS];
+    hd_rng rng = hd_rng_make(6, 5);
+    for (size_t i = 0; i < ROWS * COLS; i++) {
+        const hd_real any = (hd_real)(4 * hd_rng_normal(&rng));
+        const hd_real by_row[ROWS] = {any, (hd_real)(i % COLS), -(hd_real)(i % COLS), -INFINITY, any, 7};
+        x[i] = by_row[i / COLS];
+    }
+    x[4 * COLS + 9] = NAN;
+    hd_run_begin(r, HD_INFERENCE);
+    hd_tensor *logp, *best, *logits = hd_from(r, ROWS, COLS, x), *ids = hd_top_log(r, logits, K, &logp),
+                            *all = hd_log_softmax(r, logits), *plain = hd_top(r, logits, K, &best);
+    assert_run_ok(r);
+    for (size_t row = 0; row < ROWS; row++)
+        for (size_t i = 0; i < K; i++) {
+            int32_t c = id_at(ids, row, i);
+            hd_real have = ((hd_real *)logp->data)[row * logp->stride + i],
+                    want = ((hd_real *)all->data)[row * all->stride + (size_t)c];
+            assert_int_equal(c, id_at(plain, row, i));
+            assert_memory_equal(&have, &want, row == 4 ? 0 : sizeof have);
+            if (row == 4) assert_true(isnan(have) && isnan(want));
+        }
+}
+
 static void nan_ranks_behind_every_number(void **state)
 {
     hd_run *r = &((room *)*state)->r;
@@ -186,6 +214,43 @@ static void a_share_of_a_flat_row_is_many_columns(void **state)
     free(x);
 }
 
+/* What top-p draws of a row whose many columns are not sorted: the column at which the drawn share of what is
+   kept is passed, in the order of rank. */
+static void a_share_of_many_columns_is_drawn_by_rank(void **state)
+{
+    hd_run *r = &((room *)*state)->r;
+    enum { WIDE = 3000, ROWS = 200 };
+    hd_real *x = malloc((size_t)ROWS * WIDE * sizeof *x);
+    hd_rng rng = hd_rng_make(8, 5);
+    for (size_t i = 0; i < (size_t)ROWS * WIDE; i++)
+        x[i] = i < WIDE ? (hd_real)hd_rng_normal(&rng) : x[i - WIDE]; /* rows alike */
+    double all = 0, held = 0, mean = 0;
+    int32_t rank[WIDE];
+    for (int32_t i = 0; i < WIDE; i++) {
+        int32_t j = i;
+        for (; j && x[rank[j - 1]] < x[i]; j--) rank[j] = rank[j - 1];
+        rank[j] = i, all += exp((double)x[i]);
+    }
+    int32_t place[WIDE], kept = 0;
+    for (int32_t i = 0; i < WIDE; i++) place[rank[i]] = i;
+    while (held < 0.9 * all) held += exp((double)x[rank[kept++]]);
+    hd_run_begin(r, HD_INFERENCE);
+    hd_tensor *ids =
+        hd_sample(r, hd_from(r, ROWS, WIDE, x), &(hd_sample_opt){.temperature = 1, .top_p = 0.9f}, NULL);
+    double below[5] = {0}; /* shares of draws in the first fifths of the mass, which are equal */
+    for (size_t i = 0; i < ROWS; i++) {
+        double before = 0;
+        int32_t at = place[id_at(ids, i, 0)];
+        assert_true(at < kept);
+        for (int32_t j = 0; j < at; j++) before += exp((double)x[rank[j]]);
+        mean += before / held / ROWS;
+        below[(int)(5 * before / held)]++;
+    }
+    assert_true(fabs(mean - 0.5) < 0.08); /* four standard deviations of 200 draws */
+    for (int i = 0; i < 5; i++) assert_true(below[i] > 15 && below[i] < 65);
+    free(x);
+}
+
 /* An item's sample depends on its key and row, not on its place in the batch; another step draws another. */
 static void a_sample_follows_the_item_not_its_place(void **state)
 {
@@ -213,11 +278,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(top_equals_a_full_sort),
         cmocka_unit_test(the_first_of_equals_wins),
+        cmocka_unit_test(the_log_probabilities_are_those_of_log_softmax),
         cmocka_unit_test(nan_ranks_behind_every_number),
         cmocka_unit_test(samples_come_as_often_as_they_are_likely),
         cmocka_unit_test(without_temperature_a_sample_is_the_largest),
         cmocka_unit_test(impossible_classes_are_never_drawn),
         cmocka_unit_test(a_share_of_a_flat_row_is_many_columns),
+        cmocka_unit_test(a_share_of_many_columns_is_drawn_by_rank),
         cmocka_unit_test(a_sample_follows_the_item_not_its_place),
     };
     return cmocka_run_group_tests(tests, open_room, close_room);

@@ -4,7 +4,11 @@
 #include "backend/cpu/exponent.h"
 #include "base/rng.h"
 
-enum { FEW = 256 };
+enum {
+    FEW = 256,
+    PILES = 2048,                                       /* 32 for a factor of two, down to 2^-64 */
+    FRACTION = 8 * (int)sizeof(hd_real) == 32 ? 23 : 52 /* bits of a number's */
+};
 
 /* a ranks before b; NaN behind every number */
 static bool before(const hd_real *x, int32_t a, int32_t b)
@@ -26,18 +30,57 @@ static void sink(const hd_real *x, int32_t *heap, int k, int i)
     }
 }
 
+/* A heap in order, first in rank first. */
+static void unheap(const hd_real *x, int32_t *heap, int k)
+{
+    for (int last = k - 1; last > 0; last--) {
+        int32_t t = heap[0];
+        heap[0] = heap[last], heap[last] = t;
+        sink(x, heap, last, 0);
+    }
+}
+
+static bool any(ivec mask)
+{
+    uint64_t word[sizeof mask / sizeof(uint64_t)], all = 0;
+    memcpy(word, &mask, sizeof mask);
+    for (size_t i = 0; i < sizeof mask / sizeof *word; i++) all |= word[i];
+    return all != 0;
+}
+
+/* The first column from c on whose group has a number that is not at most x[worst]; n: there is none. */
+static size_t skip(const hd_real *x, size_t c, size_t n, int32_t worst)
+{
+    vec bound = hd_spread(x[worst]);
+    for (; c + 8 * VL <= n; c += 8 * VL) {
+        ivec less = hd_load(x + c) <= bound;
+        UNROLL for (size_t j = 1; j < 8; j++) less &= hd_load(x + c + j * VL) <= bound;
+        if (any(~less)) return c;
+    }
+    return c;
+}
+
 /* The k first in rank of n columns, in order. */
 static void top_row(int32_t *ids, const hd_real *x, size_t n, int k)
 {
     for (int i = 0; i < k; i++) ids[i] = i;
     for (int i = k / 2 - 1; i >= 0; i--) sink(x, ids, k, i);
-    for (size_t c = (size_t)k; c < n; c++)
-        if (!(x[c] <= x[ids[0]]) && before(x, (int32_t)c, ids[0])) ids[0] = (int32_t)c, sink(x, ids, k, 0);
-    for (int last = k - 1; last > 0; last--) {
-        int32_t t = ids[0];
-        ids[0] = ids[last], ids[last] = t;
-        sink(x, ids, last, 0);
+    for (size_t c = (size_t)k, end; c < n; c = end) {
+        c = skip(x, c, n, ids[0]);
+        end = c + 8 * VL < n ? c + 8 * VL : n;
+        for (; c < end; c++)
+            if (!(x[c] <= x[ids[0]]) && before(x, (int32_t)c, ids[0]))
+                ids[0] = (int32_t)c, sink(x, ids, k, 0);
     }
+    unheap(x, ids, k);
+}
+
+/* Log-probabilities of some columns, to the bit those of log-softmax. */
+static void log_of(hd_real *to, const int32_t *ids, int k, const hd_real *x, size_t n)
+{
+    hd_real max = hd_row_max(x, n),
+            l = max == -INFINITY ? 0 : (hd_real)log((double)hd_row_exp_sum(x, n, max));
+    for (int i = 0; i < k; i++) to[i] = max == -INFINITY ? -INFINITY : (x[ids[i]] - max) - l;
 }
 
 static void top_part(void *arg, size_t begin, size_t end, int worker)
@@ -48,7 +91,10 @@ static void top_part(void *arg, size_t begin, size_t end, int worker)
         const hd_real *x = hd_row(a->x, r);
         int32_t *ids = (int32_t *)a->ids->data + r * a->ids->stride;
         top_row(ids, x, hd_cols_of(a->x), a->k);
-        for (int i = 0; a->values && i < a->k; i++) hd_row(a->values, r)[i] = x[ids[i]];
+        if (a->log && a->values)
+            log_of(hd_row(a->values, r), ids, a->k, x, hd_cols_of(a->x));
+        else
+            for (int i = 0; a->values && i < a->k; i++) hd_row(a->values, r)[i] = x[ids[i]];
     }
 }
 
@@ -90,26 +136,92 @@ static int32_t draw(const hd_real *w, const int32_t *order, size_t n, double sha
     return last;
 }
 
-/* The columns that top-k and top-p leave of n with weights w, first in rank first; how many. To sort all for
-   the few that hold most of the mass would take longer than a small model's step, so as many are sorted as
-   turn out to be needed. */
+/* The columns that top-k and top-p leave of n with weights w, first in rank first; how many. 0: those that
+   hold so much of the mass are more than FEW, and they are not sorted. */
 static size_t keep(int32_t *order, const hd_real *w, size_t n, double mass, const hd_sample_args *a)
 {
     size_t most = a->top_k > 0 && (size_t)a->top_k < n ? (size_t)a->top_k : n;
     size_t sorted = most < n || most < FEW ? most : FEW;
-    for (;; sorted = sorted < n / 8 ? 8 * sorted : n) {
-        top_row(order, w, n, (int)sorted);
-        if (most < n) {
-            mass = 0;
-            for (size_t i = 0; i < most; i++) mass += (double)w[order[i]];
-        }
-        double held = 0;
-        for (size_t i = 0; a->top_p < 1 && i < sorted; i++) {
-            held += (double)w[order[i]];
-            if (held >= (double)a->top_p * mass) return i + 1;
-        }
-        if (sorted == most) return most;
+    double held = 0;
+    top_row(order, w, n, (int)sorted);
+    if (most < n) {
+        mass = 0;
+        for (size_t i = 0; i < most; i++) mass += (double)w[order[i]];
     }
+    for (size_t i = 0; a->top_p < 1 && i < sorted; i++) {
+        held += (double)w[order[i]];
+        if (held >= (double)a->top_p * mass) return i + 1;
+    }
+    return sorted == most ? most : 0;
+}
+
+/* -- top-p of many columns, without sorting them: piles of columns of almost the same weight -- */
+
+typedef struct pile {
+    double mass;
+    int32_t first, count; /* in the order of columns */
+} pile;
+
+/* Of a weight from 0 to 1; the heaviest have the first. */
+static size_t pile_of(hd_real w)
+{
+    const hd_real one = 1;
+    hd_bits x, top;
+    memcpy(&x, &w, sizeof x);
+    memcpy(&top, &one, sizeof top);
+    size_t i = (size_t)((top - x) >> (FRACTION - 5));
+    return i < PILES ? i : PILES - 1;
+}
+
+static void sort_pile(const hd_real *w, int32_t *ids, int count)
+{
+    int sorted = 1;
+    while (sorted < count && before(w, ids[sorted - 1], ids[sorted])) sorted++;
+    if (sorted >= count) return;
+    for (int i = count / 2 - 1; i >= 0; i--) sink(w, ids, count, i);
+    unheap(w, ids, count);
+}
+
+/* The first columns in rank that hold `most` of the mass, pile after pile; returns the last pile, cut off
+   there. Only that one is sorted. */
+static size_t cut_piles(pile *piles, int32_t *order, const hd_real *w, size_t n, double most)
+{
+    size_t last = 0, kept = 0;
+    double held = 0, in = 0;
+    int32_t at = 0;
+    memset(piles, 0, PILES * sizeof *piles);
+    for (size_t c = 0; c < n; c++) {
+        pile *p = &piles[pile_of(w[c])];
+        p->mass += (double)w[c], p->count++;
+    }
+    while (last + 1 < PILES && held + piles[last].mass < most) held += piles[last++].mass;
+    for (size_t i = 0; i <= last; i++) piles[i].first = at, at += piles[i].count, piles[i].count = 0;
+    for (size_t c = 0; c < n; c++) {
+        pile *p = &piles[pile_of(w[c])];
+        if (p <= piles + last) order[p->first + p->count++] = (int32_t)c;
+    }
+    pile *cut = piles + last;
+    sort_pile(w, order + cut->first, cut->count);
+    while (kept < (size_t)cut->count && held + in < most) in += (double)w[order[(size_t)cut->first + kept++]];
+    cut->mass = in, cut->count = (int32_t)kept;
+    return last;
+}
+
+/* What `draw` gives of these columns in their order. */
+static int32_t draw_of_piles(pile *piles, int32_t *order, const hd_real *w, size_t last, double share)
+{
+    double sum = 0, at = 0;
+    size_t i = 0;
+    for (size_t j = 0; j <= last; j++) sum += piles[j].mass;
+    while (i < last && at + piles[i].mass <= share * sum) at += piles[i++].mass;
+    int32_t *ids = order + piles[i].first, drawn = order[0];
+    if (i < last) sort_pile(w, ids, piles[i].count);
+    for (int32_t j = 0; j < piles[i].count; j++) {
+        drawn = ids[j];
+        at += (double)w[drawn];
+        if (at > share * sum) break;
+    }
+    return drawn;
 }
 
 static void sample_part(void *arg, size_t begin, size_t end, int worker)
@@ -118,6 +230,8 @@ static void sample_part(void *arg, size_t begin, size_t end, int worker)
     const hd_sample_args *a = s->a;
     size_t n = hd_cols_of(a->x);
     hd_real *w = (hd_real *)(s->cpu->scratch + (size_t)worker * s->cpu->scratch_each);
+    pile *piles = (pile *)w;
+    w = (hd_real *)(piles + PILES);
     int32_t *order = (int32_t *)(w + n);
     for (size_t r = begin; r < end; r++) {
         const hd_real *x = hd_row(a->x, r);
@@ -127,7 +241,10 @@ static void sample_part(void *arg, size_t begin, size_t end, int worker)
         size_t kept = n;
         bool ranked = (a->top_k > 0 && (size_t)a->top_k < n) || a->top_p < 1;
         if (ranked) kept = keep(order, w, n, mass, a);
-        int32_t c = draw(w, ranked ? order : NULL, kept, unit_of(&a->draw, r));
+        const double share = unit_of(&a->draw, r);
+        int32_t c = kept ? draw(w, ranked ? order : NULL, kept, share)
+                         : draw_of_piles(piles, order, w,
+                                         cut_piles(piles, order, w, n, (double)a->top_p * mass), share);
         *((int32_t *)a->ids->data + r * a->ids->stride) = c;
         if (a->logp)
             hd_row(a->logp, r)[0] = (hd_real)((double)(x[c] - max) - log((double)hd_row_exp_sum(x, n, max)));
@@ -137,7 +254,8 @@ static void sample_part(void *arg, size_t begin, size_t end, int worker)
 hd_status KERNEL(sample)(hd_backend *b, const hd_sample_args *a)
 {
     sampling s = {a, (hd_cpu *)b};
-    if (!hd_cpu_scratch(s.cpu, hd_cols_of(a->x) * (sizeof(hd_real) + sizeof(int32_t)))) return HD_ENOMEM;
+    if (!hd_cpu_scratch(s.cpu, PILES * sizeof(pile) + hd_cols_of(a->x) * (sizeof(hd_real) + sizeof(int32_t))))
+        return HD_ENOMEM;
     hd_team_run(s.cpu->team, hd_rows_of(a->x), hd_grain_rows(hd_cols_of(a->x)), sample_part, &s);
     return HD_OK;
 }

@@ -164,6 +164,7 @@ static hd_status decode(job *j, hd_err *err)
     hd_search_opt o = {.kind = j->s->beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY,
                        .end = -1,
                        .max_length = j->s->length,
+                       .unscored = true,
                        .beam = (size_t)j->s->beam};
     hd_status st = j->gpt ? hd_gpt_stepper(&s, j->gpt, j->ids[0], j->one, j->s->items, err)
                           : hd_encdec_stepper(&s, j->nmt, j->ids[0], j->len, j->s->items, 1, err);

@@ -4,6 +4,8 @@
 #include "backend/cpu/exponent.h"
 #include "backend/cpu/mask.h"
 
+enum { TOGETHER = 4 }; /* rows whose squares are summed side by side */
+
 /* s = x + mask * branch, for one row */
 static void residual_row(hd_real *s, const hd_real *x, const hd_real *branch, size_t n, const hd_draw *draw,
                          size_t r)
@@ -23,41 +25,68 @@ static void residual_row(hd_real *s, const hd_real *x, const hd_real *branch, si
     }
 }
 
-/* Sum of squares of x - mean; lanes past the end hold the mean and add nothing. */
-static hd_real row_squares(const hd_real *x, size_t n, hd_real mean)
+/* The input of a row's norm, in place, and its mean. */
+static const hd_real *row_of(const hd_norm_args *a, size_t r, hd_real *mean)
 {
-    vec sum = hd_set(0), m = hd_set(mean);
+    size_t n = hd_cols_of(a->x);
+    const hd_real *x = hd_row(a->x, r);
+    if (a->branch) {
+        hd_real *s = a->sum ? hd_row(a->sum, r) : hd_row(a->y, r);
+        residual_row(s, x, hd_row(a->branch, r), n, &a->draw, r);
+        x = s;
+    }
+    *mean = a->rms ? 0 : hd_row_sum(x, n) / (hd_real)n;
+    return x;
+}
+
+/* Sums of squares of x - mean, of some rows at once: a sum alone would wait for itself. Lanes past the end
+   hold the mean and add nothing. */
+static void squares_of(hd_real *to, const hd_real *const *x, size_t n, const hd_real *mean)
+{
+    vec sum[TOGETHER], m[TOGETHER];
+    UNROLL for (int i = 0; i < TOGETHER; i++) sum[i] = hd_set(0), m[i] = hd_set(mean[i]);
     HD_COLUMNS(n, {
-        vec d = L_FILL(x, mean) - m;
-        sum += d * d;
+        UNROLL for (int i = 0; i < TOGETHER; i++)
+        {
+            vec d = L_FILL(x[i], mean[i]) - m[i];
+            sum[i] += d * d;
+        }
     });
-    return hd_sum(sum);
+    UNROLL for (int i = 0; i < TOGETHER; i++) to[i] = hd_sum(sum[i]);
+}
+
+static void scale_row(const hd_norm_args *a, size_t r, const hd_real *x, hd_real mean, hd_real scale)
+{
+    hd_real *y = hd_row(a->y, r);
+    const hd_real *gain = a->gain ? a->gain->data : NULL, *bias = a->bias ? a->bias->data : NULL;
+    vec m = hd_set(mean), k = hd_set(scale), one = hd_set(a->from_one);
+    HD_COLUMNS(hd_cols_of(a->x), {
+        vec v = (L(x) - m) * k;
+        if (gain) v *= L(gain) + one;
+        if (bias) v += L(bias);
+        S(y, v);
+    });
+    if (a->stat) hd_row(a->stat, r)[0] = mean, hd_row(a->stat, r)[1] = scale;
 }
 
 static void norm_part(void *arg, size_t begin, size_t end, int worker)
 {
     const hd_norm_args *a = arg;
-    size_t n = hd_cols_of(a->x);
-    const hd_real *gain = a->gain ? a->gain->data : NULL, *bias = a->bias ? a->bias->data : NULL;
+    const size_t n = hd_cols_of(a->x);
     (void)worker;
-    for (size_t r = begin; r < end; r++) {
-        hd_real *y = hd_row(a->y, r);
-        const hd_real *x = hd_row(a->x, r);
-        if (a->branch) {
-            hd_real *s = a->sum ? hd_row(a->sum, r) : y;
-            residual_row(s, x, hd_row(a->branch, r), n, &a->draw, r);
-            x = s;
-        }
-        hd_real mean = a->rms ? 0 : hd_row_sum(x, n) / (hd_real)n;
-        hd_real scale = (hd_real)(1 / sqrt((double)(row_squares(x, n, mean) / (hd_real)n) + (double)a->eps));
-        vec m = hd_set(mean), k = hd_set(scale), one = hd_set(a->from_one);
-        HD_COLUMNS(n, {
-            vec v = (L(x) - m) * k;
-            if (gain) v *= L(gain) + one;
-            if (bias) v += L(bias);
-            S(y, v);
-        });
-        if (a->stat) hd_row(a->stat, r)[0] = mean, hd_row(a->stat, r)[1] = scale;
+    for (size_t r = begin, rows; r < end; r += rows) {
+        const hd_real *x[TOGETHER];
+        hd_real mean[TOGETHER], square[TOGETHER];
+        rows = end - r < TOGETHER ? end - r : TOGETHER;
+        for (size_t i = 0; i < TOGETHER; i++)
+            if (i < rows)
+                x[i] = row_of(a, r + i, &mean[i]);
+            else
+                x[i] = x[0], mean[i] = mean[0];
+        squares_of(square, x, n, mean);
+        for (size_t i = 0; i < rows; i++)
+            scale_row(a, r + i, x[i], mean[i],
+                      (hd_real)(1 / sqrt((double)(square[i] / (hd_real)n) + (double)a->eps)));
     }
 }
 

@@ -221,6 +221,7 @@ static hd_status check(hd_command *command, hd_err *err)
                    : search->beam > 1 ? HD_SEARCH_BEAM
                                       : HD_SEARCH_GREEDY;
     search->max_extra = 10;
+    search->unscored = !o->scores && !o->usual.json && !o->opt.force;
     if (search->max_length) search->max_ratio = 0;
     if (o->prefix && o->opt.force) return hd_err_set(err, HD_EARG, "--prefix and --force exclude each other");
     if (o->sample && o->exhaustive)
