@@ -23,7 +23,7 @@ configure = $(check-tools)$(check-compiler)@cmake -S . -B $(1) $(fresh) $(set) $
 compile = @MAKEFLAGS=--no-print-directory cmake --build $(1) -j$(JOBS) $(if $(2),--target $(2))
 check = @cd $(1) && ctest --output-on-failure -j$(JOBS)
 
-.PHONY: all demo demo-vision test bench asan tsan fuzz install uninstall deps format clean help
+.PHONY: all demo demo-vision test bench asan tsan emulated fuzz install uninstall deps format clean help
 
 all: ## build build/heed and build/libheed.so (the default)
 	$(call configure,build,$(plain))
@@ -59,6 +59,9 @@ tsan: ## run the tests with the thread sanitizer
 	$(call configure,build-tsan,$(cc) -DHEED_TESTS=ON -DHEED_SANITIZE=thread)
 	$(call compile,build-tsan)
 	$(call check,build-tsan)
+
+emulated: ## run the tests of products for another kind of processor under qemu (needs a cross compiler and qemu-user)
+	@tests/emulated/run build-emulated
 
 fuzz: ## feed every reader of files FUZZ_RUNS broken ones
 	@scripts/deps build fuzz
