@@ -7,17 +7,19 @@
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && !defined(HD_REAL_DOUBLE)
 #include <sys/auxv.h>
 
+#include "backend/cpu/form/tile_bfmmla.h"
 #include "backend/cpu/vector.h"
 
 enum {
-    ROWS = 8,
+    ROWS = 12,
     STRIP = 8,
     DEEP = 4, /* numbers of a row that go together */
-    K_BLOCK = 768,
+    K_BLOCK = 512,
     FEW_DEPTH = 4096, /* most at once where a tile holds all rows */
     PANEL = ROWS * FEW_DEPTH,
-    MANY_ROWS = 2 * ROWS, /* rows whose panels stay in L1 beside a strip */
-    N_BLOCK = 384,        /* columns that stay in L2 with many rows */
+    MANY_ROWS = 4 * ROWS, /* rows whose panels stay in L1 beside a strip */
+    N_BLOCK = 768,        /* columns that stay in L2 with many rows */
+    MANY_STRIPS = 8,      /* that are packed side by side from [K,N]: whole lines of memory */
 };
 
 _Static_assert(MANY_ROWS *K_BLOCK <= PANEL && K_BLOCK % DEEP == 0 && FEW_DEPTH % DEEP == 0 &&
@@ -59,43 +61,79 @@ static void round_rows(uint16_t *to, size_t across, const float *from, size_t st
     }
 }
 
-INLINE uint16x8_t round_eight(const float *x)
+/* to[4 or 8][4] = from[4 rows][4 or 8], turned, in bf16 */
+INLINE void turn_four(uint16_t *to, const float *from, size_t stride)
 {
-    return vreinterpretq_u16_bf16(vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(vld1q_f32(x)), vld1q_f32(x + 4)));
+    uint16x4_t r[DEEP];
+    for (size_t i = 0; i < DEEP; i++)
+        r[i] = vreinterpret_u16_bf16(vcvt_bf16_f32(vld1q_f32(from + i * stride)));
+    uint16x8_t x = vcombine_u16(r[0], r[2]), y = vcombine_u16(r[1], r[3]);
+    uint32x4_t upper = vreinterpretq_u32_u16(vzip1q_u16(x, y)),
+               under = vreinterpretq_u32_u16(vzip2q_u16(x, y));
+    vst1q_u32((uint32_t *)to, vzip1q_u32(upper, under));
+    vst1q_u32((uint32_t *)to + 4, vzip2q_u32(upper, under));
 }
 
-/* The same of from[k rows][count]. */
-static void round_columns(uint16_t *to, size_t across, const float *from, size_t stride, size_t count,
-                          size_t k)
+INLINE void turn_eight(uint16_t *to, const float *from, size_t stride)
 {
-    for (size_t l = 0; l < k; l += DEEP, from += DEEP * stride, to += DEEP * across) {
-        uint16x8_t row[DEEP];
-        for (size_t i = 0; i < DEEP; i++) {
-            float some[ROWS] = {0};
-            const float *x = from + i * stride;
-            if (l + i < k) __builtin_prefetch(x + 8 * stride);
-            if (count < ROWS || l + i >= k) x = l + i < k ? memcpy(some, x, count * sizeof *some) : some;
-            row[i] = round_eight(x);
-        }
-        uint32x4_t low = vreinterpretq_u32_u16(vzip1q_u16(row[0], row[1])),
-                   low_under = vreinterpretq_u32_u16(vzip1q_u16(row[2], row[3])),
-                   high = vreinterpretq_u32_u16(vzip2q_u16(row[0], row[1])),
-                   high_under = vreinterpretq_u32_u16(vzip2q_u16(row[2], row[3]));
-        uint32x4_t turned[] = {vzip1q_u32(low, low_under), vzip2q_u32(low, low_under),
-                               vzip1q_u32(high, high_under), vzip2q_u32(high, high_under)};
-        for (size_t i = 0; i < across; i += 2) vst1q_u32((uint32_t *)(to + DEEP * i), turned[i / 2]);
+    uint16x8_t r[DEEP];
+    for (size_t i = 0; i < DEEP; i++) {
+        const float *x = from + i * stride;
+        __builtin_prefetch(x + 8 * stride);
+        r[i] =
+            vreinterpretq_u16_bf16(vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(vld1q_f32(x)), vld1q_f32(x + 4)));
     }
+    uint32x4_t low = vreinterpretq_u32_u16(vzip1q_u16(r[0], r[1])),
+               low_under = vreinterpretq_u32_u16(vzip1q_u16(r[2], r[3])),
+               high = vreinterpretq_u32_u16(vzip2q_u16(r[0], r[1])),
+               high_under = vreinterpretq_u32_u16(vzip2q_u16(r[2], r[3]));
+    vst1q_u32((uint32_t *)to, vzip1q_u32(low, low_under));
+    vst1q_u32((uint32_t *)to + 4, vzip2q_u32(low, low_under));
+    vst1q_u32((uint32_t *)to + 8, vzip1q_u32(high, high_under));
+    vst1q_u32((uint32_t *)to + 12, vzip2q_u32(high, high_under));
+}
+
+/* The same at an edge: of `count` columns and `deep` rows; `across` is even. */
+static void turn_edge(uint16_t *to, size_t across, const float *from, size_t stride, size_t count,
+                      size_t depth)
+{
+    for (size_t i = 0; i < across; i++) {
+        float x[DEEP] = {0};
+        for (size_t l = 0; l < depth && i < count; l++) x[l] = from[l * stride + i];
+        round_four(to + DEEP * i, vld1q_f32(x));
+    }
+}
+
+/* Panels (or strips) of `across` columns of from[k rows][count], `next` numbers from one to the other, each
+   as by round_rows; the last has as many columns as an even number needs, or `across` where they are strips.
+ */
+static void round_columns(uint16_t *to, size_t across, size_t next, const float *from, size_t stride,
+                          size_t count, size_t k, bool strips)
+{
+    for (size_t l = 0; l < k; l += DEEP, from += DEEP * stride)
+        for (size_t at = 0; at < count; at += across) {
+            size_t some = count - at < across ? count - at : across,
+                   wide = strips ? across : (some + 1) / 2 * 2, depth = k - l < DEEP ? k - l : DEEP, i = 0;
+            uint16_t *panel = to + at / across * next + l * wide;
+            if (depth == DEEP) {
+                for (; i + 8 <= some; i += 8) turn_eight(panel + DEEP * i, from + at + i, stride);
+                for (; i + 4 <= some; i += 4) turn_four(panel + DEEP * i, from + at + i, stride);
+            }
+            if (i < wide) turn_edge(panel + DEEP * i, wide - i, from + at + i, stride, some - i, depth);
+        }
 }
 
 static void pack(void *packed, const hd_packing *b, size_t strip, size_t strip_end)
 {
-    for (size_t j = strip * STRIP; j < strip_end * STRIP && j < b->n; j += STRIP) {
+    const size_t from = strip * STRIP, till = strip_end * STRIP < b->n ? strip_end * STRIP : b->n;
+    const size_t step = b->transposed ? STRIP : MANY_STRIPS * STRIP;
+    for (size_t j = from; j < till; j += step) {
         uint16_t *to = (uint16_t *)packed + j * deep(b->k);
-        size_t count = b->n - j < STRIP ? b->n - j : STRIP;
+        size_t count = till - j < step ? till - j : step;
         if (b->transposed)
             round_rows(to, STRIP, b->b + j * b->stride, b->stride, count, b->k);
         else
-            round_columns(to, STRIP, b->b + j, b->stride, count, b->k);
+            round_columns(to, STRIP, STRIP * deep(b->k), b->b + j, b->stride, count, b->k, true);
     }
 }
 
@@ -143,6 +181,10 @@ INLINE void tile(const place *p, int pairs, size_t rows, const uint16_t *a, cons
 
 static void tile_of(const place *p, size_t rows, const uint16_t *a, const uint16_t *b, size_t steps)
 {
+    if (rows == ROWS) {
+        tile_bfmmla(p->c, p->c_stride, p->start, p->start_stride, a, b, steps);
+        return;
+    }
     switch ((rows + 1) / 2) {
     case 1:
         tile(p, 1, rows, a, b, steps);
@@ -153,7 +195,13 @@ static void tile_of(const place *p, size_t rows, const uint16_t *a, const uint16
     case 3:
         tile(p, 3, rows, a, b, steps);
         break;
-    default:
+    case 4:
+        tile(p, 4, rows, a, b, steps);
+        break;
+    case 5:
+        tile(p, 5, rows, a, b, steps);
+        break;
+    default: /* 11 rows */
         tile(p, ROWS / 2, rows, a, b, steps);
     }
 }
@@ -191,14 +239,15 @@ static void strip_down(const hd_product *p, const uint16_t *panel, size_t i, siz
 /* Rows [i, i+count) of a, k from kb: a panel for each tile. */
 static void pack_panels(uint16_t *panel, const hd_product *p, size_t i, size_t count, size_t kb, size_t kn)
 {
+    if (p->a_transposed) {
+        round_columns(panel, ROWS, ROWS * deep(kn), p->a + kb * p->a_stride + i, p->a_stride, count, kn,
+                      false);
+        return;
+    }
     for (size_t at = 0; at < count; at += ROWS) {
-        size_t rows = count - at < ROWS ? count - at : ROWS, across = (rows + 1) / 2 * 2;
-        if (p->a_transposed)
-            round_columns(panel + at * deep(kn), across, p->a + kb * p->a_stride + i + at, p->a_stride, rows,
-                          kn);
-        else
-            round_rows(panel + at * deep(kn), across, p->a + (i + at) * p->a_stride + kb, p->a_stride, rows,
-                       kn);
+        size_t rows = count - at < ROWS ? count - at : ROWS;
+        round_rows(panel + at * deep(kn), (rows + 1) / 2 * 2, p->a + (i + at) * p->a_stride + kb, p->a_stride,
+                   rows, kn);
     }
 }
 
