@@ -47,18 +47,47 @@ INLINE void round_four(uint16_t *to, float32x4_t x)
     vst1_u16(to, vreinterpret_u16_bf16(vcvt_bf16_f32(x)));
 }
 
+/* to[2][4] = four numbers of each of two rows */
+INLINE void round_pair(uint16_t *to, const float *x, const float *y)
+{
+    vst1q_u16(to,
+              vreinterpretq_u16_bf16(vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(vld1q_f32(x)), vld1q_f32(y))));
+}
+
+/* The same with `depth` < 4 numbers of each row; those of a row that is NULL, and the rest, are zeros. */
+static void round_pair_edge(uint16_t *to, const float *x, const float *y, size_t depth)
+{
+    float some[2][DEEP] = {{0}};
+    memcpy(some[0], x, depth * sizeof **some);
+    if (y) memcpy(some[1], y, depth * sizeof **some);
+    round_pair(to, some[0], some[1]);
+}
+
+INLINE void round_pairs(uint16_t *to, size_t across, const float *from, size_t stride, size_t pairs, size_t k)
+{
+    for (size_t l = 0; l + DEEP <= k; l += DEEP, to += DEEP * across, from += DEEP) UNROLL
+    for (size_t i = 0; i < pairs; i++)
+        round_pair(to + 2 * DEEP * i, from + 2 * i * stride, from + (2 * i + 1) * stride);
+}
+
 /* to[k / 4][across][4] = from[count rows][k] in bf16; the rest of `across` and of the last four is zeros. */
 static void round_rows(uint16_t *to, size_t across, const float *from, size_t stride, size_t count, size_t k)
 {
-    for (size_t l = 0; l < k; l += DEEP, to += DEEP * across) {
-        for (size_t i = 0; i < count; i++) {
-            const float *x = from + i * stride + l;
-            float last[DEEP] = {0};
-            if (k - l < DEEP) x = memcpy(last, x, (k - l) * sizeof *last);
-            round_four(to + DEEP * i, vld1q_f32(x));
-        }
-        for (size_t i = count; i < across; i++) round_four(to + DEEP * i, vdupq_n_f32(0));
-    }
+    const size_t whole = k / DEEP * DEEP, pairs = count / 2;
+    if (count == ROWS)
+        round_pairs(to, across, from, stride, ROWS / 2, k);
+    else if (count == STRIP)
+        round_pairs(to, across, from, stride, STRIP / 2, k);
+    else
+        round_pairs(to, across, from, stride, pairs, k);
+    for (size_t i = 0; whole < k && i < pairs; i++)
+        round_pair_edge(to + whole * across + 2 * DEEP * i, from + 2 * i * stride + whole,
+                        from + (2 * i + 1) * stride + whole, k - whole);
+    for (size_t l = 0; count % 2 && l < k; l += DEEP)
+        round_pair_edge(to + l * across + 2 * DEEP * pairs, from + 2 * pairs * stride + l, NULL,
+                        k - l < DEEP ? k - l : DEEP);
+    for (size_t i = (count + 1) / 2 * 2; i < across; i++)
+        for (size_t l = 0; l < k; l += DEEP) vst1_u16(to + l * across + DEEP * i, vdup_n_u16(0));
 }
 
 /* to[4 or 8][4] = from[4 rows][4 or 8], turned, in bf16 */
