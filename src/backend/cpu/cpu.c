@@ -28,8 +28,9 @@ static void cpu_copy(hd_backend *b, void *to, const void *from, size_t bytes)
     if (bytes) memcpy(to, from, bytes);
 }
 
-/* More logits would not fit the cache, fewer would pack their weight too often. */
-enum { CLEAR_UNIT = 64 * 1024, LOGITS = 16 << 20 };
+/* More logits would not fit the cache, fewer would pack their weight too often; packing weighs more beside
+   faster products. */
+enum { CLEAR_UNIT = 64 * 1024, LOGITS = 16 << 20, ROUNDED_LOGITS = 32 << 20 };
 
 typedef struct clearing {
     char *block;
@@ -185,6 +186,7 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
     hd_status s = hd_cpu_choose(&best, err);
     if (!s) cpu->set = best.set, cpu->form = form_for(precision, &best), cpu->unprepared = best.set->f32;
     if (!s && opt && opt->training) cpu->unprepared = cpu->form;
+    if (!s && cpu->unprepared->stores != HD_REAL) cpu->base.logits = ROUNDED_LOGITS;
     if (!s && !cpu->form) s = hd_err_set(err, HD_EARG, "the engine in double has no int8");
     if (!s) cpu->base.weights = cpu->form->stores, cpu->set->fill(&cpu->base.kernel);
     if (!s) s = hd_team_new(&cpu->team, opt ? opt->threads : 0, err);

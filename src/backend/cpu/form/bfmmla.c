@@ -14,11 +14,11 @@ enum {
     ROWS = 12,
     STRIP = 8,
     DEEP = 4, /* numbers of a row that go together */
-    K_BLOCK = 512,
+    K_BLOCK = 1024,
     FEW_DEPTH = 4096, /* most at once where a tile holds all rows */
     PANEL = ROWS * FEW_DEPTH,
     MANY_ROWS = 4 * ROWS, /* rows whose panels stay in L1 beside a strip */
-    N_BLOCK = 768,        /* columns that stay in L2 with many rows */
+    N_BLOCK = 512,        /* columns that stay in L2 with many rows */
     MANY_STRIPS = 8,      /* that are packed side by side from [K,N]: whole lines of memory */
 };
 
