@@ -1,88 +1,131 @@
-/* int8 with AMX: tiles of 16 rows by 64 bytes, in the processor's tile registers. Two tiles of a meet two of
-   b, 64 numbers deep. The kernel gives the registers to a process that asks for them. */
+/* int8 with AMX: two tiles of a meet two of b, 64 numbers deep. As with VNNI, a has 128 added and starts take
+   it off again; few rows, which are soon done with a weight, read the same strips and panels by VNNI. */
 #include "backend/cpu/form/form.h"
 
-#if defined(__AMX_INT8__) && defined(__FMA__) && !defined(HD_REAL_DOUBLE)
-#include <cpuid.h>
-#include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
+#if (defined(__AMX_INT8__) || defined(__AMXINT8__)) && defined(__AVX512VNNI__) && !defined(HD_REAL_DOUBLE)
+#include "backend/cpu/form/amx.h"
 #include "backend/cpu/form/int8.h"
 
-enum { HALF = 16, ROWS = 2 * HALF, STRIP = 2 * HALF, STEP = 64, DEEP = 4, TILES = 8 };
+enum {
+    HALF = AMX_SIDE,
+    ROWS = 2 * HALF,
+    STRIP = 2 * HALF,
+    STEP = AMX_BYTES,
+    DEEP = 4,
+    FEW = 4, /* rows that VNNI takes */
+    VECTORS = 2,
+};
 
-typedef struct tile_config {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t bytes[16]; /* of a row */
-    uint8_t rows[16];
-} tile_config;
+/* -- VNNI -- */
 
-/* The intrinsics of gcc 12 do not say that they read memory. */
-#define WRITTEN __asm__ volatile("" ::: "memory")
+/* Sums are exact, so that even and odd fours may have their own: one chain would wait for itself. */
+INLINE void few_tile(int32_t *sums, int rows, const int32_t *start, const int8_t *a, const int8_t *b,
+                     size_t steps)
+{
+    __m512i s[FEW][VECTORS], odd[FEW][VECTORS];
+    UNROLL
+    for (int i = 0; i < rows; i++) UNROLL
+    for (int j = 0; j < VECTORS; j++)
+        s[i][j] = _mm512_loadu_si512(start + j * HALF), odd[i][j] = _mm512_setzero_si512();
+    for (; steps; steps--, a += rows * STEP)
+        for (int l = 0; l < STEP; l += 2 * DEEP, b += 2 * DEEP * STRIP) UNROLL
+    for (int j = 0; j < VECTORS; j++) {
+        const __m512i y = _mm512_loadu_si512(b + j * AMX_BYTES),
+                      z = _mm512_loadu_si512(b + DEEP * STRIP + j * AMX_BYTES);
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            int32_t four[2];
+            memcpy(four, a + i * STEP + l, sizeof four);
+            s[i][j] = _mm512_dpbusd_epi32(s[i][j], _mm512_set1_epi32(four[0]), y);
+            odd[i][j] = _mm512_dpbusd_epi32(odd[i][j], _mm512_set1_epi32(four[1]), z);
+        }
+    }
+    UNROLL
+    for (int i = 0; i < rows; i++) UNROLL
+    for (int j = 0; j < VECTORS; j++)
+        _mm512_storeu_si512(sums + i * STRIP + j * HALF, _mm512_add_epi32(s[i][j], odd[i][j]));
+}
+
+/* -- AMX -- */
+
+/* One tile of rows or two. */
+INLINE void amx_tile(int32_t *sums, size_t rows, bool down, const int32_t *start, const int8_t *a,
+                     const int8_t *b, size_t steps)
+{
+    const size_t wide = STRIP * sizeof *sums;
+    AMX_WRITTEN;
+    _tile_loadd(0, start, 0);
+    _tile_loadd(1, start + HALF, 0);
+    if (down) {
+        _tile_loadd(2, start, 0);
+        _tile_loadd(3, start + HALF, 0);
+    }
+    for (; steps; steps--, a += rows * STEP, b += STRIP * STEP) {
+        _tile_loadd(6, b, STRIP * DEEP);
+        _tile_loadd(4, a, STEP);
+        _tile_dpbusd(0, 4, 6);
+        _tile_loadd(7, b + HALF * DEEP, STRIP * DEEP);
+        _tile_dpbusd(1, 4, 7);
+        if (!down) continue;
+        _tile_loadd(5, a + HALF * STEP, STEP);
+        _tile_dpbusd(2, 5, 6);
+        _tile_dpbusd(3, 5, 7);
+    }
+    _tile_stored(0, sums, wide);
+    _tile_stored(1, sums + HALF, wide);
+    if (down) {
+        _tile_stored(2, sums + HALF * STRIP, wide);
+        _tile_stored(3, sums + HALF * STRIP + HALF, wide);
+    }
+    AMX_WRITTEN;
+}
+
+static _Thread_local size_t shaped; /* rows of the tiles' shape; 0: they have none */
 
 static void begin(void)
 {
-    tile_config c = {.palette = 1};
-    for (int i = 0; i < TILES; i++) c.bytes[i] = STEP, c.rows[i] = HALF;
-    WRITTEN;
-    _tile_loadconfig(&c);
-    WRITTEN;
+    shaped = 0;
 }
 
 static void end(void)
 {
-    _tile_release();
+    if (shaped) _tile_release();
 }
 
 static void tile(int32_t *sums, size_t rows, const int32_t *start, const int8_t *a, const int8_t *b,
                  size_t steps)
 {
-    const bool both = rows > HALF;
-    const size_t wide = (both ? ROWS : HALF) * STEP;
-    (void)start;
-    WRITTEN;
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (; steps; steps--, a += wide, b += STRIP * STEP) {
-        _tile_loadd(4, a, STEP);
-        _tile_loadd(6, b, STRIP * DEEP);
-        _tile_loadd(7, b + HALF * DEEP, STRIP * DEEP);
-        _tile_dpbssd(0, 4, 6);
-        _tile_dpbssd(1, 4, 7);
-        if (!both) continue;
-        _tile_loadd(5, a + HALF * STEP, STEP);
-        _tile_dpbssd(2, 5, 6);
-        _tile_dpbssd(3, 5, 7);
+    if (rows == 1)
+        few_tile(sums, 1, start, a, b, steps);
+    else if (rows == 2)
+        few_tile(sums, 2, start, a, b, steps);
+    else if (rows == 3)
+        few_tile(sums, 3, start, a, b, steps);
+    else if (rows == FEW)
+        few_tile(sums, FEW, start, a, b, steps);
+    else {
+        if (shaped != rows) amx_shape(rows, STRIP), shaped = rows;
+        if (rows > HALF)
+            amx_tile(sums, rows, true, start, a, b, steps);
+        else
+            amx_tile(sums, rows, false, start, a, b, steps);
     }
-    _tile_stored(0, sums, STRIP * sizeof *sums);
-    _tile_stored(1, sums + HALF, STRIP * sizeof *sums);
-    if (both) {
-        _tile_stored(2, sums + HALF * STRIP, STRIP * sizeof *sums);
-        _tile_stored(3, sums + HALF * STRIP + HALF, STRIP * sizeof *sums);
-    }
-    WRITTEN;
 }
 
-/* Permission holds for the process and all of its threads; asking again changes nothing. */
 static bool needs(void)
 {
-    enum { REQUEST = 0x1023, TILE_DATA = 18, HAS_TILES = 24, HAS_INT8 = 25 };
-    unsigned a, b, c, d;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d >> HAS_TILES & 1) || !(d >> HAS_INT8 & 1))
-        return false;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           !syscall(SYS_arch_prctl, REQUEST, TILE_DATA);
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni") &&
+           __builtin_cpu_supports("fma") && amx_has(AMX_INT8);
 }
 
 static const int8_shape shape = {.rows = ROWS,
                                  .strip = STRIP,
-                                 .unit = HALF,
+                                 .unit = 1,
                                  .step = STEP,
                                  .deep_rows = STEP,
                                  .deep = DEEP,
+                                 .turned = 0x80,
                                  .begin = begin,
                                  .end = end,
                                  .tile = tile};

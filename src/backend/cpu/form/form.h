@@ -39,7 +39,7 @@ typedef struct hd_form {
 #elif defined(__aarch64__)
 #define HD_FORM_LIST(X) X(bfmmla) X(smmla) X(sdot) X(plain)
 #elif defined(__x86_64__)
-#define HD_FORM_LIST(X) X(amx_int8) X(avx512_vnni) X(avx_vnni) X(avx2_int8) X(plain)
+#define HD_FORM_LIST(X) X(amx_bf16) X(amx_int8) X(avx512_vnni) X(avx_vnni) X(avx2_int8) X(plain)
 #else
 #define HD_FORM_LIST(X) X(plain)
 #endif
