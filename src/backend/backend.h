@@ -44,6 +44,9 @@ typedef struct hd_work {
     double seconds, flops, bytes; /* minimum of bytes read and written; 0: unknown */
 } hd_work;
 
+/* Most columns of a weight in int8: sums of more might leave 32 bits. */
+enum { HD_INT8_DEPTH = 128 * 1024 };
+
 /* Bytes of logits that a card holds at a time. */
 #define HD_CARD_LOGITS ((size_t)2 << 30)
 
@@ -74,6 +77,12 @@ struct hd_backend {
      * any w. */
     hd_status (*prepare)(hd_backend *b, hd_tensor *w, hd_use use);
     void (*unprepare)(hd_backend *b, hd_tensor *w);
+    /* The same where the rows are whole numbers of 8 bits, -127 to 127, at most HD_INT8_DEPTH of them, each
+       times the scale of its row, and w has no data. NULL if not supported. */
+    hd_status (*prepare_int8)(hd_backend *b, hd_tensor *w, const int8_t *const *row, const float *scale);
+    /* A model has weights of int8: `weights` become that, unless another precision was asked for. Returns
+       whether they are. NULL if not supported. */
+    bool (*take_int8)(hd_backend *b);
 
     /* Records the kernels called until `captured` instead of running them; `captured` returns the graph,
        or NULL on failure. replay runs it, any number of times, with the recorded addresses. capture is NULL

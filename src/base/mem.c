@@ -8,8 +8,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-enum { HEAD = HD_ALIGN }; /* a whole cache line, so that the block after it stays aligned */
+enum {
+    HEAD = HD_ALIGN, /* a whole cache line, so that the block after it stays aligned */
+    PAGES = 1 << 20, /* bytes that are worth asking the system for pages of zeros */
+};
 
 static struct {
     atomic_size_t used, peak, blocks, calls;
@@ -60,6 +65,18 @@ void *hd_mem_new(size_t bytes)
     atomic_fetch_add(&total.blocks, 1);
     note_peak();
     return (char *)head + HEAD;
+}
+
+void hd_mem_clear(void *from, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)from,
+                    first = (begin + page - 1) / page * page, last = (begin + bytes) / page * page;
+    if (bytes < PAGES || madvise((void *)first, last - first, MADV_DONTNEED)) {
+        memset(from, 0, bytes);
+        return;
+    }
+    memset(from, 0, first - begin);
+    memset((void *)last, 0, begin + bytes - last);
 }
 
 void *hd_mem_zero(size_t bytes)

@@ -16,7 +16,10 @@ void *hd_mem_zero(size_t bytes);
 void *hd_mem_array(size_t count, size_t size); /* zeroed; NULL when count*size overflows */
 void *hd_mem_grow(void *block, size_t bytes);  /* as realloc; the old block stays valid on failure */
 void hd_mem_free(void *block);                 /* accepts NULL */
-char *hd_mem_text(const char *text);           /* a copy, to be freed */
+/* Sets bytes of a block to zero. Whole pages of many bytes go back to the system until they are touched
+   again, so that it also drops what nobody reads any more. */
+void hd_mem_clear(void *from, size_t bytes);
+char *hd_mem_text(const char *text); /* a copy, to be freed */
 
 /* Room for `need` elements of `size` bytes in a list that grows: `list` is the address of the pointer to
    them, `room` how many fit; it at least doubles when the list grows. Both are unchanged after a failure. */
@@ -34,8 +37,8 @@ void hd_mem_peak_reset(void);
 void hd_mem_limit(size_t bytes); /* allocations that would exceed it fail; 0 lifts the limit */
 void hd_mem_fail_at(size_t n);   /* the n-th allocation from now fails, once; 0 disarms */
 
-/* For programs, at their start: freed blocks of up to 16 MiB stay the process's, up to 128 MiB of them. Threads
-   that decode pictures would otherwise have every block cleared by the system again. */
+/* For programs, at their start: freed blocks of up to 16 MiB stay the process's, up to 128 MiB of them.
+   Threads that decode pictures would otherwise have every block cleared by the system again. */
 void hd_mem_keep_freed(void);
 
 /* a*b, or false on overflow. */

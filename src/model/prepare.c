@@ -2,17 +2,23 @@
    they are the output layer, too. */
 #include "model/prepare.h"
 
+#include "nn/form.h"
+
 static void prepare_as(hd_preparing *p, hd_param *w, hd_use use)
 {
-    if (p->status || !w) return;
-    p->status = p->backend->prepare(p->backend, &w->t, use);
-    if (p->status)
-        hd_err_set(p->err, p->status, "preparing %s: %s", w->name ? w->name : "a weight",
-                   hd_status_text(p->status));
+    if (p->status || p->marking || !w) return;
+    p->status = hd_param_prepare(p->params, w, use, p->err);
 }
 
 void hd_prepare(hd_preparing *p, hd_param *w)
 {
+    if (p->marking && w && !hd_param_owner(w)->table) hd_param_owner(w)->product = true;
+    prepare_as(p, w, p->use);
+}
+
+void hd_prepare_beside(hd_preparing *p, hd_param *w)
+{
+    if (p->marking && w) hd_param_owner(w)->product = false, hd_param_owner(w)->table = true;
     prepare_as(p, w, p->use);
 }
 
@@ -33,8 +39,9 @@ static void prepare_attention(hd_preparing *p, const hd_mha *m, bool cross)
 
 static void prepare_latent(hd_preparing *p, const hd_latent *m)
 {
-    hd_param *const all[] = {m->query_in, m->query, m->keys_in, m->keys, m->out.w};
+    hd_param *const all[] = {m->query_in, m->query, m->keys_in, m->out.w};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) hd_prepare(p, all[i]);
+    hd_prepare_beside(p, m->keys); /* heads are read one by one while decoding */
 }
 
 static void prepare_feed_forward(hd_preparing *p, const hd_ffn *f)
@@ -62,6 +69,12 @@ static void prepare_block(hd_preparing *p, const hd_block *block)
 void hd_prepare_stack(hd_preparing *p, const hd_stack *k)
 {
     for (int l = 0; l < k->opt.layers; l++) prepare_block(p, &k->block[l]);
+}
+
+void hd_prepare_stack_first(hd_preparing *p, const hd_stack *k)
+{
+    const hd_mha *m = &k->block[k->opt.layers - 1].self;
+    hd_prepare(p, m->q), hd_prepare(p, m->kv);
 }
 
 void hd_prepare_recurrent(hd_preparing *p, const hd_recurrent *c)
@@ -104,13 +117,13 @@ void hd_prepare_encdec(hd_preparing *p, const hd_encdec *m)
     prepare_cells(p, &m->cells);
     hd_prepare(p, m->fit.w);
     for (int i = 0; i < m->stacks; i++) hd_prepare_stack(p, &m->stack[i]);
-    hd_prepare(p, m->output);
+    hd_prepare_beside(p, m->output);
 }
 
 void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m)
 {
     hd_prepare_stack(p, &m->stack);
-    hd_prepare(p, m->head);
+    hd_prepare_beside(p, m->head);
 }
 
 void hd_prepare_bert(hd_preparing *p, const hd_bert *m)
@@ -119,7 +132,7 @@ void hd_prepare_bert(hd_preparing *p, const hd_bert *m)
     hd_prepare_stack(p, &m->stack);
     hd_prepare(p, m->pooler.w);
     hd_prepare(p, m->transform.w);
-    if (!m->opt.headless) hd_prepare(p, m->front.table);
+    if (!m->opt.headless) hd_prepare_beside(p, m->front.table);
 }
 
 hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err)
@@ -130,7 +143,7 @@ hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err)
 
 hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err)
 {
-    hd_preparing p = {HD_OK, m->params.backend, use, err};
+    hd_preparing p = {HD_OK, &m->params, use, err, false};
     hd_prepare_gpt(&p, m);
     return p.status;
 }

@@ -13,15 +13,18 @@
 /* What is under way; after a failure nothing more is done. Weights may be absent. */
 typedef struct hd_preparing {
     hd_status status;
-    hd_backend *backend;
+    hd_params *params;
     hd_use use;
     hd_err *err;
+    bool marking; /* nothing is prepared: weights of which nothing but the form will be read are marked */
 } hd_preparing;
 
 void hd_prepare(hd_preparing *p, hd_param *w);
-void hd_prepare_cell(hd_preparing *p, hd_param *w); /* what only recur reads */
+void hd_prepare_beside(hd_preparing *p, hd_param *w); /* the same, but its values are read, too */
+void hd_prepare_cell(hd_preparing *p, hd_param *w);   /* what only recur reads */
 void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m);
 void hd_prepare_stack(hd_preparing *p, const hd_stack *k);
+void hd_prepare_stack_first(hd_preparing *p, const hd_stack *k); /* for hd_stack_first, too */
 void hd_prepare_bert(hd_preparing *p, const hd_bert *m);
 void hd_prepare_encoder(hd_preparing *p, const hd_encoder *e);
 void hd_prepare_encdec(hd_preparing *p, const hd_encdec *m);

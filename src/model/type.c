@@ -24,9 +24,19 @@ void hd_model_free(hd_model *m)
 hd_status hd_model_prepare(const hd_model *m, hd_use use, hd_err *err)
 {
     if (!m->type->prepare) return HD_OK;
-    hd_preparing p = {HD_OK, m->params->backend, use, err};
+    hd_preparing p = {HD_OK, m->params, use, err, false};
     m->type->prepare(&p, m->self);
     return p.status;
+}
+
+bool hd_model_mark(const hd_model *m)
+{
+    hd_preparing p = {.marking = true};
+    if (!m->params || !m->type->prepare) return false;
+    m->type->prepare(&p, m->self);
+    for (size_t i = 0; i < m->params->count; i++)
+        if (m->params->list[i]->product) return true;
+    return false;
 }
 
 hd_model hd_model_body(const hd_model *m)

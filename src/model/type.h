@@ -160,6 +160,9 @@ const hd_model_type *hd_model_find(const char *name); /* NULL: there is none */
 void hd_model_free(hd_model *m);                      /* accepts {0} */
 /* Gives the weights the backend's form for a use. */
 hd_status hd_model_prepare(const hd_model *m, hd_use use, hd_err *err);
+/* Marks the weights of which nothing but the form is read once they are prepared (hd_param.product). Returns
+   whether there are any. */
+bool hd_model_mark(const hd_model *m);
 /* The model that makes the rows: m, or its body. */
 hd_model hd_model_body(const hd_model *m);
 /* Rows of the last layer, of a model that has some. */

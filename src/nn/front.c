@@ -66,6 +66,7 @@ hd_front hd_tokens_make(hd_params *p, const hd_tokens_opt *o)
                   .scale = o->scale > 0 ? o->scale : 1,
                   .dropout = o->dropout};
     f.table = make_table(p, o);
+    if (f.table) f.table->table = !o->one_hot;
     f.position = o->shared_position ? o->shared_position : hd_positions_make(p, o);
     if (o->types) f.types = hd_param_add(p, o->types, o->width, o->init, "%s.weight", o->types_name);
     if (o->norm) f.norm = hd_norm_make(p, o->width, o->eps, false, HD_AFFINE, o->norm_name);

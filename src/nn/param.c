@@ -37,6 +37,7 @@ void hd_params_release(hd_params *p)
         hd_mem_free(p->list[i]);
     }
     hd_mem_free(p->list), hd_mem_free(p->balanced), hd_mem_free(p->slot);
+    hd_safetensors_free(p->file);
     if (p->value) p->backend->release(p->backend, p->value, value_bytes(p));
     if (p->grad) p->backend->release(p->backend, p->grad, p->trainable * sizeof(hd_real));
     if (p->shadow) p->backend->release(p->backend, p->shadow, p->total * sizeof *p->shadow);
@@ -126,7 +127,7 @@ static hd_param *add_part(hd_params *p, hd_param *whole, size_t row, size_t rows
 {
     if (!whole) return NULL;
     hd_param *one = add(p, rows, whole->t.rank == 2 ? hd_cols_of(&whole->t) : 0, init, name);
-    if (one) one->whole = whole, one->row = row;
+    if (one) one->whole = whole, one->row = row, one->next = whole->part, whole->part = one;
     return one;
 }
 
@@ -308,7 +309,10 @@ hd_status hd_params_ready(hd_params *p, bool training, hd_err *err)
     if (small) p->shadow = p->backend->alloc(p->backend, p->total * sizeof *p->shadow);
     if (!p->value || (training && !p->grad) || (small && !p->shadow))
         return hd_backend_nomem(p->backend, p->total * sizeof(hd_real), err);
-    p->backend->clear(p->backend, p->value, value_bytes(p));
+    if (p->backend->team)
+        hd_mem_clear(p->value, value_bytes(p)); /* pages of what stays in a file are never touched */
+    else
+        p->backend->clear(p->backend, p->value, value_bytes(p));
     if (small) p->backend->clear(p->backend, p->shadow, p->total * sizeof *p->shadow);
     if (training) p->backend->clear(p->backend, p->grad, p->trainable * sizeof(hd_real));
     for (size_t i = 0; i < p->count; i++)

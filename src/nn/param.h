@@ -33,6 +33,7 @@ typedef struct hd_param {
     hd_init init;
     struct hd_param *whole; /* part: of this one, from row `row` */
     size_t row;
+    struct hd_param *part, *next;      /* the last of its parts; of a part, the one before it */
     struct hd_param *alias;            /* another name of this one */
     bool trainable, decay, transposed; /* transposed: files hold [in, out] */
     bool moving;                       /* not learned, but changed by training steps: running statistics */
@@ -40,6 +41,10 @@ typedef struct hd_param {
     bool fresh;                        /* not read from files: it stays unchanged */
     bool adapter;                      /* of what was added to another one (nn/block/lora.h) */
     bool grouped;                      /* read by grouped products alone, such as those of experts */
+    bool product;                      /* of an owner: once prepared, only its form is read */
+    bool table;                        /* rows of it are looked up or read again one by one */
+    bool late;                         /* of an owner: it has no values yet, rows are in the file */
+    const hd_entry *lies, *scale;      /* there; scale: of int8 (nn/form.h) */
     int rank;                          /* in files, where it is not that of t (hd_param_shape); else 0 */
     size_t shape[HD_RANK];
     int group;            /* learning-rate group */
@@ -88,8 +93,11 @@ typedef struct hd_params {
     hd_balanced *balanced;
     size_t balances, balance_room;
     hd_file_part files;
-    const char *prefix; /* an optional prefix of all names in files; NULL: none; borrowed */
-    hd_err err;         /* the first failure of the add calls */
+    bool stays;           /* products may stay in the file until they are prepared */
+    bool quantized;       /* there were weights of int8 in the file */
+    hd_safetensors *file; /* where products lie; NULL: nowhere; owned */
+    const char *prefix;   /* an optional prefix of all names in files; NULL: none; borrowed */
+    hd_err err;           /* the first failure of the add calls */
 } hd_params;
 
 /* The number at a place that `shadow` does not have alone: places are the same in all buffers. */

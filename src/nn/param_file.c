@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "nn/param.h"
+#include "nn/form.h"
 
 /* -- drawing -- */
 
@@ -176,6 +176,16 @@ static bool read_numbers(hd_real *to, hd_team *team, const hd_param *one, const 
     return !broken;
 }
 
+hd_status hd_param_values(const hd_params *p, const hd_param *one, hd_real *to, const hd_safetensors *s,
+                          const hd_entry *e, hd_err *err)
+{
+    if (read_numbers(to, p->backend->team, one, s, e)) return HD_OK;
+    return hd_err_set(err, HD_ENUMBER,
+                      "%s: tensor '%.120s' holds NaN or infinite numbers: the training that wrote it "
+                      "diverged, or the file is damaged",
+                      hd_safetensors_file(s), e->name);
+}
+
 /* Directly into the parameter if its memory is on the host. */
 static hd_status load_data(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e,
                            hd_err *err)
@@ -184,20 +194,19 @@ static hd_status load_data(hd_params *p, hd_param *one, const hd_safetensors *s,
     hd_team *team = p->backend->team;
     hd_real *to = team ? one->t.data : hd_mem_new(bytes);
     if (!to) return hd_err_nomem(err, bytes);
-    hd_status st = HD_OK;
-    if (!read_numbers(to, team, one, s, e))
-        st = hd_err_set(err, HD_ENUMBER,
-                        "%s: tensor '%.120s' holds NaN or infinite numbers: the training that wrote it "
-                        "diverged, or the file is damaged",
-                        hd_safetensors_file(s), e->name);
+    hd_status st = hd_param_values(p, one, to, s, e, err);
     if (!st) st = hd_params_set(p, one, to);
     if (!team) hd_mem_free(to);
     return st;
 }
 
-static hd_status load_one(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e,
-                          hd_err *err)
+hd_status hd_param_read(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e, hd_err *err)
 {
+    hd_param *owner = hd_param_owner(one);
+    if (p->stays && owner->product && e->data && p->backend->team && p->backend->weights != HD_REAL) {
+        one->lies = e, owner->late = true;
+        return HD_OK;
+    }
     if (e->data) return load_data(p, one, s, e, err);
     float *made = hd_mem_array(e->count, sizeof *made);
     if (!made) return hd_err_nomem(err, e->bytes);
@@ -228,8 +237,12 @@ hd_status hd_params_load_all(hd_params *p, const hd_safetensors *const *file, si
             st = clear_one(p, one);
             continue;
         }
+        if (e && e->known && e->dtype == HD_I8) {
+            st = hd_param_read_int8(p, one, s, e, err);
+            continue;
+        }
         st = hd_safetensors_match(&e, s, e ? e->name : one->name, &shape, err);
-        if (!st) st = load_one(p, one, s, e, err);
+        if (!st) st = hd_param_read(p, one, s, e, err);
     }
     return st;
 }
@@ -244,22 +257,31 @@ typedef struct saving {
     const hd_param **one; /* by entry */
 } saving;
 
-/* For parameters on a device or transposed ones. */
-static hd_status fetch(void *context, size_t i, void *to, hd_err *err)
+hd_tensor hd_param_in_file(const hd_param *one)
 {
-    const saving *f = context;
-    const hd_param *one = f->one[i];
-    hd_team *team = f->params->backend->team;
-    if (!one->transposed) return hd_params_get(f->params, one, &one->t, to);
+    return file_shape(one, NULL);
+}
+
+hd_status hd_param_fetch(const hd_params *p, const hd_param *one, hd_real *to, hd_err *err)
+{
+    hd_team *team = p->backend->team;
+    if (!one->transposed) return hd_params_get(p, one, &one->t, to);
     size_t bytes = hd_count_of(&one->t) * sizeof(hd_real);
     hd_real *values = team ? one->t.data : hd_mem_new(bytes);
     if (!values) return hd_err_nomem(err, bytes);
-    hd_status st = team ? HD_OK : hd_params_get(f->params, one, &one->t, values);
+    hd_status st = team ? HD_OK : hd_params_get(p, one, &one->t, values);
     atomic_bool broken = false; /* whether to save such weights is the caller's decision */
     moving m = {to, (const uint8_t *)values, HD_REAL, one->t.shape[0], one->t.shape[1], &broken};
     if (!st) turn(team, m);
     if (!team) hd_mem_free(values);
     return st;
+}
+
+/* For parameters on a device or transposed ones. */
+static hd_status fetch(void *context, size_t i, void *to, hd_err *err)
+{
+    const saving *f = context;
+    return hd_param_fetch(f->params, f->one[i], to, err);
 }
 
 hd_status hd_params_save(const hd_params *p, const char *path, const hd_meta *meta, size_t metas, hd_err *err)

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "data/labels/examples.h"
 #include "model/lm/ngram.h"
+#include "nn/form.h"
 #include "task/language/adapter.h"
 #include "task/masked/masked.h"
 #include "train/checkpoint.h"
@@ -83,8 +84,11 @@ hd_status hd_model_folder_open(hd_model_folder *out, const char *folder, const c
 {
     *out = (hd_model_folder){0};
     hd_status s = begin(out, folder, task, backend, err);
+    hd_params *params = s ? NULL : out->model.params;
+    if (params) params->stays = hd_model_mark(&out->model) && which == HD_WEIGHTS_BEST && !out->base;
     if (!s) s = load(out, folder, which, err);
     if (!s) s = hd_model_prepare(&out->model, out->model.type->decode ? HD_DECODING : HD_PREDICTING, err);
+    if (!s && params) hd_params_drop(params);
     if (s) hd_model_folder_release(out);
     return s;
 }

@@ -8,6 +8,7 @@
 
 #include "base/file/file.h"
 #include "base/file/folder.h"
+#include "nn/form.h"
 
 #define WHOLE   "model.safetensors"
 #define ADAPTER "adapter_model.safetensors"
@@ -23,6 +24,14 @@ hd_status hd_published_save(const hd_params *p, const char *folder, hd_err *err)
     static const hd_meta meta[] = {{"format", "pt"}, HD_CHECKSUM_META};
     hd_status s = hd_path(path, folder, file_of(p), err);
     return s ? s : hd_params_save(p, path, meta, 2, err);
+}
+
+hd_status hd_published_save_int8(const hd_params *p, const char *folder, hd_err *err)
+{
+    char path[HD_PATH];
+    static const hd_meta meta[] = {{"format", "pt"}, HD_CHECKSUM_META};
+    hd_status s = hd_path(path, folder, file_of(p), err);
+    return s ? s : hd_params_save_int8(p, path, meta, 2, err);
 }
 
 /* Whether what a folder has is an adapter. */
@@ -45,7 +54,10 @@ hd_status hd_published_load(hd_params *p, const char *folder, hd_err *err)
         return hd_err_set(err, HD_EFILE, "%s: missing: training has not saved a model yet", path);
     if (!s) s = hd_safetensors_open(&file, path, err);
     if (!s) s = hd_params_load(p, file, err);
-    hd_safetensors_free(file);
+    if (!s && p->stays)
+        p->file = file;
+    else
+        hd_safetensors_free(file);
     return s;
 }
 

@@ -71,20 +71,37 @@ static void pack_part(void *arg, size_t begin, size_t end, int worker)
     p->form->pack(p->to, &p->b, begin, end);
 }
 
+/* What a form cannot hold is read as it is. */
+static hd_status pack(const hd_cpu *cpu, const hd_form *form, hd_tensor *w, const hd_packing *from)
+{
+    const size_t bytes = form->size(from->n, from->k);
+    if (!bytes) return HD_OK;
+    w->prepared = hd_mem_new(bytes);
+    if (!w->prepared) return HD_ENOMEM;
+    packing p = {form, *from, w->prepared};
+    hd_team_run(cpu->team, (p.b.n + form->strip - 1) / form->strip,
+                1 + 4 * HD_GRAIN / (form->strip * (p.b.k + 1)), pack_part, &p);
+    return HD_OK;
+}
+
 static hd_status cpu_prepare(hd_backend *b, hd_tensor *w, hd_use use)
 {
     const hd_cpu *cpu = (hd_cpu *)b;
     const hd_form *form = use == HD_RECURRING ? cpu->set->f32 : cpu->form;
+    if (!w->data && hd_count_of(w)) return w->prepared ? HD_OK : HD_EARG; /* its form is all there is */
     cpu_unprepare(b, w);
     if (use == HD_TRAINING || (use == HD_PREDICTING && form == cpu->set->f32)) return HD_OK;
-    const size_t bytes = form->size(hd_rows_of(w), hd_cols_of(w));
-    if (!bytes) return HD_OK; /* it is read as it is */
-    w->prepared = hd_mem_new(bytes);
-    if (!w->prepared) return HD_ENOMEM;
-    packing p = {form, {w->data, w->stride, hd_rows_of(w), hd_cols_of(w), true}, w->prepared};
-    hd_team_run(cpu->team, (p.b.n + form->strip - 1) / form->strip,
-                1 + 4 * HD_GRAIN / (form->strip * (p.b.k + 1)), pack_part, &p);
-    return HD_OK;
+    return pack(cpu, form, w,
+                &(hd_packing){w->data, w->stride, hd_rows_of(w), hd_cols_of(w), .transposed = true});
+}
+
+static hd_status cpu_prepare_int8(hd_backend *b, hd_tensor *w, const int8_t *const *row, const float *scale)
+{
+    const hd_cpu *cpu = (hd_cpu *)b;
+    cpu_unprepare(b, w);
+    return pack(cpu, cpu->form, w,
+                &(hd_packing){
+                    .n = hd_rows_of(w), .k = hd_cols_of(w), .transposed = true, .row = row, .scale = scale});
 }
 
 static hd_status cpu_rank_sum(hd_backend *b, hd_real *x, size_t count)
@@ -146,6 +163,20 @@ static const hd_form *form_for(hd_precision precision, const hd_cpu_choice *best
                                             : best->set->f32;
 }
 
+static void describe(hd_cpu *cpu);
+
+static bool cpu_take_int8(hd_backend *b)
+{
+    hd_cpu *cpu = (hd_cpu *)b;
+    hd_cpu_choice best = {0};
+    hd_err err = {0};
+    if (!cpu->free_choice || b->weights == HD_I8) return b->weights == HD_I8;
+    if (hd_cpu_choose(&best, &err) || !best.int8) return false;
+    cpu->form = best.int8, b->weights = HD_I8;
+    describe(cpu);
+    return true;
+}
+
 static void describe(hd_cpu *cpu)
 {
     const hd_form *f = cpu->form == cpu->set->f32 ? NULL : cpu->form;
@@ -176,6 +207,8 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
                              .clear = cpu_clear,
                              .prepare = cpu_prepare,
                              .unprepare = cpu_unprepare,
+                             .prepare_int8 = cpu_prepare_int8,
+                             .take_int8 = cpu_take_int8,
                              .rank_sum = cpu_rank_sum,
                              .rank_sum_begin = hd_ranks() > 1 ? cpu_rank_sum_begin : NULL,
                              .rank_sum_end = cpu_rank_sum_end,
@@ -188,6 +221,7 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
     if (!s && opt && opt->training) cpu->unprepared = cpu->form;
     if (!s && cpu->unprepared->stores != HD_REAL) cpu->base.logits = ROUNDED_LOGITS;
     if (!s && !cpu->form) s = hd_err_set(err, HD_EARG, "the engine in double has no int8");
+    cpu->free_choice = precision == HD_PRECISION_AUTO && !(opt && opt->training);
     if (!s) cpu->base.weights = cpu->form->stores, cpu->set->fill(&cpu->base.kernel);
     if (!s) s = hd_team_new(&cpu->team, opt ? opt->threads : 0, err);
     if (s) {

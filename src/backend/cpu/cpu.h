@@ -15,6 +15,7 @@ typedef struct hd_cpu {
     hd_team *team;
     const struct hd_cpu_isa *set;
     const struct hd_form *form; /* of prepared weights, but those of recur, which have the set's f32 */
+    bool free_choice;           /* no precision was asked for: that of a model may be taken */
     const struct hd_form
         *unprepared;        /* of b that is packed when it is multiplied: f32, or `form` in training */
     char *scratch, *shared; /* see hd_cpu_scratch, hd_cpu_shared */

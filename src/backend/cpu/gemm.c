@@ -1,6 +1,8 @@
 /* The product over threads: b is packed once (or was, by prepare), then each worker takes a fixed range of
    rows, or of columns when there are few rows. For few rows packing all of b is not worth it: they read the
    weights unpacked. No element is ever summed by two workers. */
+#include <stdio.h>
+
 #include "backend/cpu/form/form.h"
 #include "backend/cpu/vector.h"
 
@@ -98,6 +100,14 @@ static bool find_b(job *j, const hd_gemm_args *g)
     return true;
 }
 
+/* Of a model that only runs there is nothing but the form of a weight (nn/form.h). */
+static hd_status refuse(hd_backend *backend)
+{
+    snprintf(backend->error, sizeof backend->error,
+             "this needs weights in f32, which are gone: --precision f32 keeps them");
+    return HD_EARG;
+}
+
 static hd_status multiply(hd_backend *backend, const hd_gemm_args *g)
 {
     hd_cpu *cpu = (hd_cpu *)backend;
@@ -115,9 +125,10 @@ static hd_status multiply(hd_backend *backend, const hd_gemm_args *g)
                        .act = g->act,
                        .finish = KERNEL(finish)};
     j.p.b_depth = j.p.k;
-    j.b = (hd_packing){g->b->data, g->b->stride, j.p.n, j.p.k, g->b_transposed};
+    j.b = (hd_packing){g->b->data, g->b->stride, j.p.n, j.p.k, .transposed = g->b_transposed};
     if (g->before) j.p.before = g->before->data, j.p.before_stride = g->before->stride;
     if (!j.p.m || !j.p.n) return HD_OK;
+    if (!g->b->data && j.p.k && (!g->b->prepared || !g->b_transposed)) return refuse(backend);
     if (lies(g) && cpu->unprepared->stores == HD_REAL && g->draw.p <= 0) return multiply_rows(&j), HD_OK;
     if (g->b_transposed && (!g->a_transposed || cpu->form->trains)) j.p.weight = g->b->prepared;
     j.form = j.p.weight ? cpu->form : cpu->unprepared, j.strip = j.form->strip;

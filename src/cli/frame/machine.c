@@ -3,7 +3,7 @@
 
 #include "cli/frame/verb.h"
 
-const hd_machine_options hd_machine_cpu = {.name = "cpu"};
+const hd_machine_options hd_machine_cpu = {.name = "cpu", .precision = HD_PRECISION_F32};
 
 hd_status hd_machine_open(hd_machine *m, const hd_command *c, const hd_machine_options *o, hd_err *err)
 {

@@ -26,6 +26,7 @@
     X(import, "make a model from a Hugging Face checkpoint")                        \
     X(export, "write a model as a Hugging Face checkpoint")                         \
     X(merge, "make a model of an adapter and the model that it was learned on")     \
+    X(quantise, "write a model with weights of int8, smaller and faster")           \
     X(info, "show what a model folder contains, or the devices")                    \
     X(score, "score translations, captions, transcripts, boxes, labels or answers") \
     X(bench, "time training and decoding on this machine")                          \

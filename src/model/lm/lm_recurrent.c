@@ -165,7 +165,7 @@ static void prepare(hd_preparing *p, const void *self)
 {
     const recurrent *x = cells_of(self);
     hd_prepare_recurrent(p, &x->layers);
-    hd_prepare(p, x->words.out.w);
+    hd_prepare_beside(p, x->words.out.w);
 }
 
 static void describe(const void *self, hd_details *to)

@@ -100,7 +100,7 @@ static void prepare(hd_preparing *p, const void *self)
 {
     const window *x = ((const hd_lm *)self)->model;
     hd_prepare(p, x->hidden.w);
-    hd_prepare(p, x->words.out.w);
+    hd_prepare_beside(p, x->words.out.w);
 }
 
 static void describe(const void *self, hd_details *to)

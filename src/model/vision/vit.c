@@ -258,6 +258,7 @@ static void prepare(struct hd_preparing *p, const hd_image_encoder *e)
 {
     hd_prepare(p, e->patch.w);
     hd_prepare_stack(p, &e->stack);
+    hd_prepare_stack_first(p, &e->stack);
     hd_prepare(p, e->pooler.w);
 }
 

@@ -10,7 +10,9 @@
 typedef struct hd_packing {
     const hd_real *b;
     size_t stride, n, k;
-    bool transposed; /* stored [N,K], as weights [out,in] are; else [K,N], for forms that train */
+    bool transposed;          /* stored [N,K], as weights [out,in] are; else [K,N], for forms that train */
+    const int8_t *const *row; /* not NULL: instead of b, for forms of int8: its rows, with their scales */
+    const float *scale;
 } hd_packing;
 
 /* Each element is one sum over k in an order that depends on nothing but the form, so a row's result does not

@@ -9,7 +9,6 @@
 #include "backend/cpu/form/int8_rows.h"
 
 enum {
-    INT8_DEPTH = 128 * 1024, /* more products of 127 by 127 might leave 32 bits */
     INT8_FEW = 64,           /* rows that are quantized together, so that b is read but once */
     INT8_MANY = 32,          /* of more rows, as many as stay in L1 beside a strip */
     INT8_BLOCK = 512 * 1024, /* bytes of b that stay in L2 with many rows */
@@ -43,29 +42,32 @@ INLINE size_t int8_head(const int8_shape *s, size_t n)
 
 INLINE size_t int8_size(const int8_shape *s, size_t n, size_t k)
 {
-    return k > INT8_DEPTH ? 0 : int8_head(s, n) + int8_columns(s, n) * int8_up(k, s->step);
+    return k > HD_INT8_DEPTH ? 0 : int8_head(s, n) + int8_columns(s, n) * int8_up(k, s->step);
 }
 
-/* Eight numbers of a row of b from column l on. */
-INLINE void int8_weights(int8_t *chunk, const float *x, size_t l, size_t k, float inverse)
+/* Eight numbers of row j of b from column l on, zeros behind its end. */
+INLINE void int8_weights(int8_t *chunk, const hd_packing *b, size_t j, size_t l, float inverse)
 {
+    const size_t left = l < b->k ? b->k - l : 0, count = left < INT8_CHUNK ? left : INT8_CHUNK;
     float some[INT8_CHUNK];
-    if (inverse > 0 && l < k)
-        int8_first(chunk, int8_filled(some, x + l, k - l), inverse);
-    else
-        memset(chunk, 0, INT8_CHUNK);
+    memset(chunk, 0, INT8_CHUNK);
+    if (b->row)
+        memcpy(chunk, b->row[j] + l, count);
+    else if (inverse > 0 && left)
+        int8_first(chunk, int8_filled(some, b->b + j * b->stride + l, left), inverse);
 }
 
 INLINE void int8_pack(const int8_shape *s, void *to, const hd_packing *b, size_t first, size_t end)
 {
     const size_t deep = int8_up(b->k, s->step), columns = int8_columns(s, b->n), strip = s->strip;
     for (size_t j = first * strip; j < end * strip && j < columns; j++) {
-        const float *x = j < b->n ? b->b + j * b->stride : NULL;
-        const int8_scale scale = x ? int8_scale_of(x, b->k) : (int8_scale){0, 0};
-        int8_t *at = (int8_t *)to + int8_head(s, b->n) + j / strip * strip * deep, chunk[INT8_CHUNK];
+        const int8_scale scale = j >= b->n ? (int8_scale){0, 0}
+                                 : b->row  ? (int8_scale){b->scale[j], 0}
+                                           : int8_scale_of(b->b + j * b->stride, b->k);
+        int8_t *at = (int8_t *)to + int8_head(s, b->n) + j / strip * strip * deep, chunk[INT8_CHUNK] = {0};
         int32_t sum = 0;
         for (size_t l = 0; l < deep; l += INT8_CHUNK) {
-            int8_weights(chunk, x, l, x ? b->k : 0, scale.inverse);
+            if (j < b->n) int8_weights(chunk, b, j, l, scale.inverse);
             int8_spread(at, strip, s->deep, j % strip, l, chunk);
             for (int c = 0; c < INT8_CHUNK; c++) sum += chunk[c];
         }

@@ -1,0 +1,46 @@
+/* Weights of models that only run: what products read is packed from the file, and nothing but the form stays
+   in memory. In files they may be int8: a tensor NAME of whole numbers of 8 bits, always [out, in], and
+   NAME_scale, f32 [out, 1], what the numbers of each row are multiplied by. Where a backend multiplies int8,
+   they are packed as they are, elsewhere they become f32. */
+#ifndef HD_NN_FORM_H
+#define HD_NN_FORM_H
+
+#include "nn/param.h"
+
+/* The record that has the storage of one. */
+hd_param *hd_param_owner(hd_param *one);
+
+/* -- reading -- */
+
+/* Entry e of a file for one, whose shape and type were checked: values, or, if that is enough, where they
+   lie. */
+hd_status hd_param_read(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e, hd_err *err);
+/* The same for an entry of int8, which is checked. */
+hd_status hd_param_read_int8(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e,
+                             hd_err *err);
+
+/* -- preparing -- */
+
+/* backend.prepare of one, from values or from the file. */
+hd_status hd_param_prepare(hd_params *p, hd_param *one, hd_use use, hd_err *err);
+/* Gives up the values of weights of which only the form is read, and the file that some lay in. For
+   inference, once everything is prepared. */
+void hd_params_drop(hd_params *p);
+
+/* -- writing -- */
+
+/* Writes what is read by products alone in int8, token vectors in bf16 and all else in f32. Values are in
+   host memory. */
+hd_status hd_params_save_int8(const hd_params *p, const char *path, const hd_meta *meta, size_t metas,
+                              hd_err *err);
+
+/* -- nn/param_file.c, for these -- */
+
+/* Writes the values of an entry that has the shape of one to dense rows in host memory. */
+hd_status hd_param_values(const hd_params *p, const hd_param *one, hd_real *to, const hd_safetensors *s,
+                          const hd_entry *e, hd_err *err);
+/* As files hold it otherwise: its shape, and its values in that order. */
+hd_tensor hd_param_in_file(const hd_param *one);
+hd_status hd_param_fetch(const hd_params *p, const hd_param *one, hd_real *to, hd_err *err);
+
+#endif
