@@ -213,9 +213,28 @@ static void counters_survive_threads(void **state)
     assert_int_equal(hd_mem_now().calls - start.calls, 4 * 2 * 20000);
 }
 
+/* Whole pages go back to the system; what is before and behind them stays. */
+static void clearing_stays_inside(void **state)
+{
+    (void)state;
+    enum { ALL = 5 << 20, FROM = 12345 };
+    static const size_t count[] = {0, 1, 100, 5000, 1 << 20, (1 << 20) + 7, 3 << 20};
+    unsigned char *x = hd_mem_new(ALL);
+    assert_non_null(x);
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
+        memset(x, 7, ALL);
+        hd_mem_clear(x + FROM, count[i]);
+        for (size_t j = 0; j < ALL; j++)
+            if (x[j] != (j >= FROM && j < FROM + count[i] ? 0 : 7))
+                fail_msg("%zu bytes: at %zu", count[i], j);
+    }
+    hd_mem_free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clearing_stays_inside),
         cmocka_unit_test(every_block_is_aligned),
         cmocka_unit_test(zero_bytes_give_a_unique_block),
         cmocka_unit_test(zeroed_blocks_are_zero),
