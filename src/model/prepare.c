@@ -2,7 +2,7 @@
    they are the output layer, too. */
 #include "model/prepare.h"
 
-#include "nn/form.h"
+#include "nn/weight/form.h"
 
 static void prepare_as(hd_preparing *p, hd_param *w, hd_use use)
 {

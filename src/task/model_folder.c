@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "data/labels/examples.h"
 #include "model/lm/ngram.h"
-#include "nn/form.h"
+#include "nn/weight/form.h"
 #include "task/language/adapter.h"
 #include "task/masked/masked.h"
 #include "train/checkpoint.h"

@@ -8,7 +8,7 @@
 
 #include "base/file/file.h"
 #include "base/file/folder.h"
-#include "nn/form.h"
+#include "nn/weight/form.h"
 
 #define WHOLE   "model.safetensors"
 #define ADAPTER "adapter_model.safetensors"

@@ -9,7 +9,7 @@
 
 /* Replaces them, and reads them back. */
 hd_status hd_published_save(const hd_params *p, const char *folder, hd_err *err);
-hd_status hd_published_save_int8(const hd_params *p, const char *folder, hd_err *err); /* nn/form.h */
+hd_status hd_published_save_int8(const hd_params *p, const char *folder, hd_err *err); /* nn/weight/form.h */
 hd_status hd_published_load(hd_params *p, const char *folder, hd_err *err);
 
 /* Keeps the model.safetensors of now below train/; puts back what was kept, if something was. */

@@ -100,7 +100,7 @@ static bool find_b(job *j, const hd_gemm_args *g)
     return true;
 }
 
-/* Of a model that only runs there is nothing but the form of a weight (nn/form.h). */
+/* Of a model that only runs there is nothing but the form of a weight (nn/weight/form.h). */
 static hd_status refuse(hd_backend *backend)
 {
     snprintf(backend->error, sizeof backend->error,

@@ -2,8 +2,8 @@
    in memory. In files they may be int8: a tensor NAME of whole numbers of 8 bits, always [out, in], and
    NAME_scale, f32 [out, 1], what the numbers of each row are multiplied by. Where a backend multiplies int8,
    they are packed as they are, elsewhere they become f32. */
-#ifndef HD_NN_FORM_H
-#define HD_NN_FORM_H
+#ifndef HD_NN_WEIGHT_FORM_H
+#define HD_NN_WEIGHT_FORM_H
 
 #include "nn/param.h"
 
@@ -34,7 +34,7 @@ void hd_params_drop(hd_params *p);
 hd_status hd_params_save_int8(const hd_params *p, const char *path, const hd_meta *meta, size_t metas,
                               hd_err *err);
 
-/* -- nn/param_file.c, for these -- */
+/* -- nn/weight/param_file.c, for these -- */
 
 /* Writes the values of an entry that has the shape of one to dense rows in host memory. */
 hd_status hd_param_values(const hd_params *p, const hd_param *one, hd_real *to, const hd_safetensors *s,

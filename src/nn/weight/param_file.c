@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "nn/form.h"
+#include "nn/weight/form.h"
 
 /* -- drawing -- */
 

@@ -1,6 +1,6 @@
 /* Weights that are packed from the file, and weights of int8. Easy to get wrong: a product may read several
    tensors of a file as one, so that rows are gathered by the owner of the storage. */
-#include "nn/form.h"
+#include "nn/weight/form.h"
 
 #include <math.h>
 #include <stdio.h>
