@@ -167,6 +167,8 @@ static void every_form_gives_the_bits_of_the_rule(void **state)
             check_size(b, 64, 33, 67, true); /* as many rows as are quantized together, and more */
             check_size(b, 65, 33, 67, false);
             check_size(b, 131, 40, 21, true);
+            check_size(b, 1100, 9, 40, false); /* more than wait for all columns, and smaller parts */
+            check_size(b, 100, 9, 2100, true);
             check_size(b, 67, 19, 33001, false); /* more columns than a block */
             hd_backend_free(b);
         }

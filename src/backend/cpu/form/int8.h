@@ -9,8 +9,10 @@
 #include "backend/cpu/form/int8_rows.h"
 
 enum {
-    INT8_FEW = 64,           /* rows that are quantized together, so that b is read but once */
-    INT8_MANY = 32,          /* of more rows, as many as stay in L1 beside a strip */
+    INT8_FEW = 64,         /* rows that meet a strip one after the other */
+    INT8_NEAR = 32 * 1024, /* bytes of a part's panels that stay in L1 beside a strip where there are more */
+    INT8_WAIT = 1024 * 1024, /* bytes of parts that wait in L2 until all columns are done */
+    INT8_MOST_PARTS = 16,
     INT8_BLOCK = 512 * 1024, /* bytes of b that stay in L2 with many rows */
     INT8_TALLEST = 32,       /* lines of a tile */
     INT8_WIDEST = 32,        /* columns of a tile */
@@ -85,18 +87,43 @@ typedef struct int8_row {
 
 enum { INT8_GROUP = INT8_FEW + INT8_TALLEST }; /* rows at most */
 
-INLINE size_t int8_scratch(const int8_shape *s, size_t k)
-{
-    const size_t lines = 2 * INT8_GROUP + s->rows;
-    return INT8_GROUP * sizeof(int8_row) + (lines + s->rows + 1) * int8_up(k, s->step) + 64;
-}
-
 typedef struct int8_part { /* rows [row, row+count) as panels of their lines, one for each tile */
     const hd_product *p;
     const int8_row *rows;
     const int8_t *panel;
     size_t row, count, lines, deep;
 } int8_part;
+
+/* Bytes of the panels of so many rows, each of which may have two lines. */
+INLINE size_t int8_most(const int8_shape *s, size_t rows, size_t deep)
+{
+    return (2 * rows + s->rows) * deep;
+}
+
+typedef struct int8_room { /* of a worker: what is needed of all of its rows, lines, panels */
+    int8_row *rows;
+    int8_t *line, *panels;
+    size_t size; /* of the panels */
+} int8_room;
+
+INLINE size_t int8_held(const int8_shape *s, size_t deep)
+{
+    const size_t part = int8_most(s, INT8_GROUP, deep);
+    return part > INT8_WAIT ? part : INT8_WAIT;
+}
+
+INLINE int8_room int8_room_at(const int8_shape *s, char *scratch, size_t deep)
+{
+    int8_row *rows = (int8_row *)scratch;
+    int8_t *line = (int8_t *)(rows + INT8_MOST_PARTS * INT8_GROUP);
+    return (int8_room){rows, line, line + (s->rows + 1) * deep, int8_held(s, deep)};
+}
+
+INLINE size_t int8_scratch(const int8_shape *s, size_t k)
+{
+    const size_t deep = int8_up(k, s->step);
+    return INT8_MOST_PARTS * INT8_GROUP * sizeof(int8_row) + (s->rows + 1) * deep + int8_held(s, deep);
+}
 
 INLINE int8_t *int8_panel(const int8_shape *s, int8_t *to, const int8_t *line, size_t lines, size_t deep)
 {
@@ -113,12 +140,11 @@ INLINE int8_t *int8_panel(const int8_shape *s, int8_t *to, const int8_t *line, s
     return to + across * deep;
 }
 
-/* Quantizes the rows of t. Lines wait at `line` until there are enough for a tile: a second one may be the
-   first of the next. */
-INLINE void int8_panels(const int8_shape *s, int8_part *t, int8_row *rows, int8_t *line)
+/* Quantizes the rows of t to `panel` and returns what follows. Lines wait at `line` until there are enough
+   for a tile: a second one may be the first of the next. */
+INLINE int8_t *int8_panels(const int8_shape *s, int8_part *t, int8_row *rows, int8_t *line, int8_t *panel)
 {
     const hd_product *p = t->p;
-    int8_t *panel = line + (s->rows + 1) * t->deep;
     size_t waiting = 0;
     t->panel = panel, t->rows = rows, t->lines = 0;
     for (size_t i = 0; i < t->count; i++) {
@@ -129,7 +155,27 @@ INLINE void int8_panels(const int8_shape *s, int8_part *t, int8_row *rows, int8_
         panel = int8_panel(s, panel, line, s->rows, t->deep), waiting -= s->rows;
         if (waiting) memcpy(line, line + s->rows * t->deep, t->deep);
     }
-    if (waiting) int8_panel(s, panel, line, waiting, t->deep);
+    return waiting ? int8_panel(s, panel, line, waiting, t->deep) : panel;
+}
+
+/* Quantizes rows from `row` on in parts, as many as there is room for; returns how many. */
+INLINE size_t int8_parts(const int8_shape *s, int8_part *t, const hd_product *p, size_t row, size_t row_end,
+                         size_t deep, const int8_room *r)
+{
+    const size_t near = INT8_NEAR / (deep + 1) / s->rows * s->rows, few = int8_up(INT8_FEW, s->rows),
+                 most = row_end - row <= few || near > few ? few
+                        : near                             ? near
+                                                           : s->rows;
+    int8_t *panel = r->panels;
+    size_t n = 0;
+    for (; n < INT8_MOST_PARTS && row < row_end; n++) {
+        t[n] = (int8_part){
+            .p = p, .row = row, .count = row_end - row < most ? row_end - row : most, .deep = deep};
+        if (n && (size_t)(panel - r->panels) + int8_most(s, t[n].count, deep) > r->size) break;
+        panel = int8_panels(s, t + n, r->rows + n * INT8_GROUP, r->line, panel);
+        row += t[n].count;
+    }
+    return n;
 }
 
 /* One row from the sums of its lines. */
@@ -178,24 +224,21 @@ INLINE void int8_multiply(const int8_shape *s, const hd_product *p, size_t row, 
                           size_t strip_end, char *scratch)
 {
     const size_t from = strip * s->strip, till = strip_end * s->strip < p->n ? strip_end * s->strip : p->n,
-                 deep = int8_up(p->k, s->step), all = row_end - row,
-                 group = int8_up(all <= INT8_FEW ? INT8_FEW : INT8_MANY, s->rows),
-                 most = INT8_BLOCK / (deep + 1) / s->strip * s->strip,
-                 block = all <= group ? till - from + 1
-                         : most       ? most
-                                      : s->strip;
-    int8_row *rows = (int8_row *)scratch;
-    for (size_t nb = from; nb < till; nb += block) {
-        const size_t nb_end = till - nb < block ? till : nb + block;
-        for (size_t i = row; i < row_end; i += group) {
-            int8_part t = {
-                .p = p, .row = i, .count = row_end - i < group ? row_end - i : group, .deep = deep};
-            int8_panels(s, &t, rows, (int8_t *)(rows + INT8_GROUP));
-            if (s->begin) s->begin();
-            for (size_t j = nb; j < nb_end; j += s->strip) int8_strip(s, &t, j);
-            if (s->end) s->end();
-            p->finish(p, i, t.count, nb, nb_end);
+                 deep = int8_up(p->k, s->step), most = INT8_BLOCK / (deep + 1) / s->strip * s->strip;
+    const int8_room room = int8_room_at(s, scratch, deep);
+    int8_part part[INT8_MOST_PARTS];
+    for (size_t i = row, parts; i < row_end; i = part[parts - 1].row + part[parts - 1].count) {
+        parts = int8_parts(s, part, p, i, row_end, deep, &room);
+        const size_t block = parts == 1 ? till - from + 1 : most ? most : s->strip;
+        if (s->begin) s->begin();
+        for (size_t nb = from; nb < till; nb += block) {
+            const size_t nb_end = till - nb < block ? till : nb + block;
+            for (const int8_part *t = part; t < part + parts; t++) {
+                for (size_t j = nb; j < nb_end; j += s->strip) int8_strip(s, t, j);
+                p->finish(p, t->row, t->count, nb, nb_end);
+            }
         }
+        if (s->end) s->end();
     }
 }
 
