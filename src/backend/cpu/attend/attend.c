@@ -273,6 +273,8 @@ hd_status KERNEL(attend)(hd_backend *b, const hd_attend_args *g)
     w.far = at->distance ? KERNEL(packed_size)(hd_band_stride(at), d) : 0;
     size_t numbers = QUERIES * w.stride + w.keys + w.values + w.far + w.band + KERNEL(panel_size)();
     if (!hd_cpu_scratch(w.cpu, numbers * sizeof(hd_real))) return HD_ENOMEM;
-    hd_team_run(w.cpu->team, at->qseg->items * (size_t)at->kv_heads, 1, attend_part, &w);
+    /* a few short heads are done before a worker would have begun */
+    const size_t grain = 1 + 4 * HD_GRAIN / (at->qseg->longest * longest * (d + dv) + 1);
+    hd_team_run(w.cpu->team, at->qseg->items * (size_t)at->kv_heads, grain, attend_part, &w);
     return HD_OK;
 }
