@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# heed beside CTranslate2 and PyTorch on the CPU, in f32, bf16 and int8: cpu_peers.py BUILD-FOLDER SHARED-FOLDER [--threads 1,2] [--rounds 3]
+# heed beside CTranslate2 and PyTorch on the CPU, training and decoding, in f32, bf16 and int8: cpu_peers.py BUILD-FOLDER SHARED-FOLDER [--threads 1,2] [--rounds 3]
 # [--only TEXT,TEXT] [--types f32,bf16,int8] [--peer PYTHON]. heed and the peer run in turns, each in a process of its own; medians of the rounds.
 # A row's peer does the same work: the same sizes, vocabulary, sources and number of tokens, none of which ends early. `share` is heed's part of what the
 # machine allows: multiply-adds and bytes of weights at the rates that the shared folder's tools measure here, whichever takes longer in each step.
@@ -105,6 +105,12 @@ def work_of_bert(batch):
     return [(1 / (batch * length), batch * length * layers * (12 * d * d + 2 * d * length), layers * 12 * d * d)]
 
 
+def work_of_training(d, inner, layers, vocab, decoders):
+    """Multiply-adds of a target token, forward and back; as many source tokens are read."""
+    block = 4 * d * d + 2 * d * inner
+    return [(1, 3 * (layers * block + (layers * (block + 4 * d * d) if decoders else 0) + d * vocab), 0)]
+
+
 # -- rows --
 
 def run(command, threads, pattern=r"([\d.]+)"):
@@ -132,7 +138,25 @@ def torch(model, batch):  # the quicker of transformers and plain PyTorch
         [opt.peer, f"{here}/published_pytorch.py", model, batch, threads, kind], threads, r"^[\d.]+ ([\d.]+)")
 
 
-ROWS = [(f"base {search} {batch}", heed_decode(search, batch), "ctranslate2", ct2(beam, batch), work_of_base(beam, batch))
+def heed_step(model, steps):
+    return lambda kind, threads: None if kind == "int8" else run([f"{opt.build}/bench_step", model, threads, steps, kind], threads, r"^[\d.]+ ([\d.]+)")
+
+
+def torch_nmt(model, steps):
+    types = {"f32": ["--dtype", "fp32"], "bf16": ["--dtype", "bf16", "--fused"]}
+    return lambda kind, threads: None if kind == "int8" else run(
+        [opt.peer, f"{opt.shared}/bench/torch_nmt.py", model, "--threads", threads, "--steps", steps, *types[kind]], threads, r"target tok/s median ([\d.]+)")
+
+
+def torch_gpt(steps):  # its script has f32 alone
+    return lambda kind, threads: None if kind != "f32" else run(
+        [opt.peer, f"{opt.shared}/bench/torch_gpt.py", "--threads", threads, "--steps", steps], threads, r" ms, (\d+) tokens/s")
+
+
+ROWS = [("base train", heed_step("base", 3), "torch", torch_nmt("base", 3), work_of_training(512, 2048, 6, 16000, True)),
+        ("tiny train", heed_step("tiny", 8), "torch", torch_nmt("tiny", 8), work_of_training(128, 256, 4, 8000, True)),
+        ("nano train", heed_step("gpt", 60), "torch", torch_gpt(60), work_of_training(128, 512, 4, 65, False))]
+ROWS += [(f"base {search} {batch}", heed_decode(search, batch), "ctranslate2", ct2(beam, batch), work_of_base(beam, batch))
         for search, beam in (("greedy", 1), ("beam4", 4)) for batch in (1, 40)]
 ROWS += [(f"gpt2 greedy {batch}", heed_published("gpt2", batch), "torch", torch("gpt2", batch), work_of_gpt2(batch)) for batch in (1, 8)]
 ROWS += [("bert vectors 32", heed_published("bert", 32), "torch", torch("bert", 32), work_of_bert(32))]
@@ -171,6 +195,8 @@ def report(name, heed, peer, phases):
         found = {kind: measure(heed, peer, kind, threads) for kind in opt.types.split(",")}
         best = max((theirs for _, theirs in found.values() if theirs), default=None)
         for kind, (ours, theirs) in found.items():
+            if not ours:
+                continue
             limit = limit_of(phases, kind, threads)
             print(f"{name:16} {threads:7} {kind:5} {show(ours):>8} {show(ours and limit and 100 * ours / limit):>6}% {show(theirs):>8} "
                   f"{show(ours and theirs and ours / theirs, 2):>6} {show(best):>8} {show(ours and best and ours / best, 2):>6}", flush=True)
