@@ -2,7 +2,7 @@
  * matrix beyond a tile of queries. */
 #include "backend/cpu/attend/head.h"
 
-enum { FEW_QUERIES = 3, NEAR = 2 * HD_PAGE_ROWS };
+enum { NEAR = 2 * HD_PAGE_ROWS };
 
 static void additive_scores(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r)
 {
@@ -23,18 +23,19 @@ void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, 
         additive_scores(h, s, stride, a, n, r);
         return;
     }
-    size_t strip = KERNEL(strip)();
     hd_product p = {.c = s,
                     .c_stride = stride,
                     .a = hd_head_q(h, h->q, a),
                     .a_stride = h->q->stride,
-                    .b = packed_keys,
+                    .weight = packed_keys,
                     .b_depth = h->d,
                     .m = n,
                     .n = h->tk,
-                    .k = h->d};
+                    .k = h->d,
+                    .finish = KERNEL(finish)};
     if (packed_keys) {
-        KERNEL(product)(&p, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, panel);
+        size_t strip = h->form->strip;
+        h->form->multiply(&p, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, (char *)panel);
         return;
     }
     KERNEL(scores_as_they_lie)(h, &p, s, r, panel);
@@ -135,7 +136,7 @@ static void pack_values(const hd_head *h, hd_real *values)
 {
     size_t strip = KERNEL(strip)();
     if (!h->page) {
-        KERNEL(pack)(values, hd_head_v(h, h->v, 0), h->v->stride, false, h->dv, h->tk, 0, h->dv);
+        hd_head_pack(h, values, hd_head_v(h, h->v, 0), h->v->stride, false, h->dv, h->tk);
         return;
     }
     for (size_t t = 0; t < h->tk; t++) { /* narrow heads, a row at a time */
@@ -148,7 +149,7 @@ static void pack_values(const hd_head *h, hd_real *values)
 static void head_forward(const job *w, const hd_head *h, const room *s)
 {
     const hd_attend_args *g = w->g;
-    size_t strip = KERNEL(strip)();
+    size_t strip = h->form->strip;
     hd_real *scores = s->scores;
     bool all = g->raw || g->scaled; /* a probe also wants the scores of keys that are not seen */
     for (size_t a = 0; a < h->tq; a += QUERIES) {
@@ -163,12 +164,13 @@ static void head_forward(const job *w, const hd_head *h, const room *s)
                         .c_stride = g->y->stride,
                         .a = scores + r.lo,
                         .a_stride = w->stride,
-                        .b = s->values ? s->values + r.lo * strip : NULL,
+                        .weight = s->values ? hd_form_below(h->form, s->values, r.lo) : NULL,
                         .b_depth = h->tk,
                         .m = n,
                         .n = h->dv,
-                        .k = r.hi - r.lo};
-        if (s->values) KERNEL(product)(&p, 0, n, 0, (h->dv + strip - 1) / strip, s->panel);
+                        .k = r.hi - r.lo,
+                        .finish = KERNEL(finish)};
+        if (s->values) h->form->multiply(&p, 0, n, 0, (h->dv + strip - 1) / strip, (char *)s->panel);
         for (size_t i = 0; h->at->gate && i < n; i++)
             hd_row_scale(hd_head_y(h, g->y, a + i), h->dv, ((hd_real *)h->at->gate->data)[h->head]);
     }
@@ -241,9 +243,10 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
         if (heads && each == 1) heads_forward(w, near, heads, &all);
         for (size_t e = 0; !heads && e < each; e++) {
             hd_head h = hd_head_at(at, w->g->q, w->g->k, w->g->v, item, group * each + e);
+            h.form = hd_head_form(w->cpu, &h, w->g->lse);
             if (!e && h.tk) {
                 if (at->score == HD_DOT && !few(&h))
-                    KERNEL(pack)(all.keys, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d, 0, h.tk);
+                    hd_head_pack(&h, all.keys, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d);
                 if (!lies(&h)) pack_values(&h, all.values);
             }
             room s = all;
@@ -267,11 +270,12 @@ hd_status KERNEL(attend)(hd_backend *b, const hd_attend_args *g)
     job w = {.g = g, .cpu = (hd_cpu *)b, .stride = (longest + 15) / 16 * 16 + 16};
     const bool all_few = at->qseg->longest < FEW_QUERIES, all_lie = all_few && dv % VL == 0;
     if (all_lie && KERNEL(single_is_wide)(w.cpu, g)) return KERNEL(single)(w.cpu, g, w.stride);
-    w.keys = all_few ? 0 : KERNEL(packed_size)(longest, d);
-    w.values = all_lie ? 0 : KERNEL(packed_size)(dv, longest);
+    w.keys = all_few ? 0 : hd_head_room(w.cpu, longest, d);
+    w.values = all_lie ? 0 : hd_head_room(w.cpu, dv, longest);
     w.band = QUERIES * hd_band_stride(at);
     w.far = at->distance ? KERNEL(packed_size)(hd_band_stride(at), d) : 0;
-    size_t numbers = QUERIES * w.stride + w.keys + w.values + w.far + w.band + KERNEL(panel_size)();
+    size_t numbers = QUERIES * w.stride + w.keys + w.values + w.far + w.band +
+                     hd_head_panel(w.cpu, longest > d ? longest : d);
     if (!hd_cpu_scratch(w.cpu, numbers * sizeof(hd_real))) return HD_ENOMEM;
     /* a few short heads are done before a worker would have begun */
     const size_t grain = 1 + 4 * HD_GRAIN / (at->qseg->longest * longest * (d + dv) + 1);

@@ -124,22 +124,23 @@ static void additive_back(const hd_attend_back_args *g, const hd_head *h, const 
 }
 
 /* c += a' b for one tile; a is p or ds [n, stride], transposed when c has a row per key. */
-static void add_product(hd_real *c, size_t c_stride, const hd_real *a, size_t a_stride, bool by_key,
-                        const hd_real *b, size_t depth, size_t m, size_t n, size_t k, hd_real *panel)
+static void add_product(const hd_form *form, hd_real *c, size_t c_stride, const hd_real *a, size_t a_stride,
+                        bool by_key, const void *b, size_t depth, size_t m, size_t n, size_t k,
+                        hd_real *panel)
 {
-    size_t strip = KERNEL(strip)();
     hd_product p = {.c = c,
                     .c_stride = c_stride,
                     .a = a,
                     .a_stride = a_stride,
                     .a_transposed = by_key,
-                    .b = b,
+                    .weight = b,
                     .b_depth = depth,
                     .m = m,
                     .n = n,
                     .k = k,
-                    .add = true};
-    KERNEL(product)(&p, 0, m, 0, (n + strip - 1) / strip, panel);
+                    .add = true,
+                    .finish = KERNEL(finish)};
+    form->multiply(&p, 0, m, 0, (n + form->strip - 1) / form->strip, (char *)panel);
 }
 
 /* Behind the gradients ds of raw scores: what the vectors of distances and the queries get through them. */
@@ -150,17 +151,18 @@ static void distance_back(const hd_attend_back_args *g, const hd_head *h, const 
     if (first >= span) return;
     KERNEL(band_back)(h, s->band, s->dp, stride, a, n, r);
     if (g->dq)
-        add_product(hd_head_q(h, g->dq, a), g->dq->stride, s->band + first, wide, false,
-                    s->far + first * KERNEL(strip)(), span, n, h->d, span - first, s->panel);
+        add_product(h->form, hd_head_q(h, g->dq, a), g->dq->stride, s->band + first, wide, false,
+                    hd_form_below(h->form, s->far, first), span, n, h->d, span - first, s->panel);
     if (g->ddistance)
-        add_product(hd_head_distances(h, g->ddistance) + first * g->ddistance->stride, g->ddistance->stride,
-                    s->band + first, wide, true, s->queries, n, span - first, h->d, n, s->panel);
+        add_product(h->form, hd_head_distances(h, g->ddistance) + first * g->ddistance->stride,
+                    g->ddistance->stride, s->band + first, wide, true, s->queries, n, span - first, h->d, n,
+                    s->panel);
 }
 
 static void tile_back(const job *w, const hd_head *h, const room *s, size_t a, size_t n)
 {
     const hd_attend_back_args *g = w->g;
-    size_t strip = KERNEL(strip)(), st = w->stride;
+    size_t strip = h->form->strip, st = w->stride;
     hd_reach r = hd_head_reach(h, a, n);
     if (r.hi <= r.lo) return;
     KERNEL(head_scores)(h, s->p, st, a, n, r, s->keys_t, s->panel);
@@ -169,12 +171,13 @@ static void tile_back(const job *w, const hd_head *h, const room *s, size_t a, s
                      .c_stride = st,
                      .a = hd_head_y(h, g->dy, a),
                      .a_stride = g->dy->stride,
-                     .b = s->values,
+                     .weight = s->values,
                      .b_depth = h->dv,
                      .m = n,
                      .n = h->tk,
-                     .k = h->dv};
-    KERNEL(product)(&dp, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, s->panel);
+                     .k = h->dv,
+                     .finish = KERNEL(finish)};
+    h->form->multiply(&dp, 0, n, r.lo / strip, (r.hi + strip - 1) / strip, (char *)s->panel);
     double gate = 0;
     for (size_t i = 0; i < n; i++) {
         weights_row(h, s->p + i * st, s->flat, r, a + i, hd_row(g->lse, h->qrow + a + i)[h->head]);
@@ -184,18 +187,18 @@ static void tile_back(const job *w, const hd_head *h, const room *s, size_t a, s
     }
     if (g->dgate) ((hd_real *)g->dgate->data)[h->head] += (hd_real)gate;
     if (g->dv) {
-        KERNEL(pack)(s->dys, hd_head_y(h, g->dy, a), g->dy->stride, false, h->dv, n, 0, h->dv);
-        add_product(hd_head_v(h, g->dv, r.lo), g->dv->stride, s->p + r.lo, st, true, s->dys, n, r.hi - r.lo,
-                    h->dv, n, s->panel);
+        hd_head_pack(h, s->dys, hd_head_y(h, g->dy, a), g->dy->stride, false, h->dv, n);
+        add_product(h->form, hd_head_v(h, g->dv, r.lo), g->dv->stride, s->p + r.lo, st, true, s->dys, n,
+                    r.hi - r.lo, h->dv, n, s->panel);
     }
     if (h->at->score == HD_ADDITIVE) return;
     if (g->dq)
-        add_product(hd_head_q(h, g->dq, a), g->dq->stride, s->dp + r.lo, st, false, s->keys + r.lo * strip,
-                    h->tk, n, h->d, r.hi - r.lo, s->panel);
+        add_product(h->form, hd_head_q(h, g->dq, a), g->dq->stride, s->dp + r.lo, st, false,
+                    hd_form_below(h->form, s->keys, r.lo), h->tk, n, h->d, r.hi - r.lo, s->panel);
     if (g->dk || g->ddistance)
-        KERNEL(pack)(s->queries, hd_head_q(h, h->q, a), h->q->stride, false, h->d, n, 0, h->d);
+        hd_head_pack(h, s->queries, hd_head_q(h, h->q, a), h->q->stride, false, h->d, n);
     if (g->dk)
-        add_product(hd_head_k(h, g->dk, r.lo), g->dk->stride, s->dp + r.lo, st, true, s->queries, n,
+        add_product(h->form, hd_head_k(h, g->dk, r.lo), g->dk->stride, s->dp + r.lo, st, true, s->queries, n,
                     r.hi - r.lo, h->d, n, s->panel);
     if (h->at->distance) distance_back(g, h, s, st, a, n, r);
 }
@@ -207,13 +210,13 @@ static void group_back(const job *w, size_t item, size_t group, const room *s)
     for (size_t e = 0; e < each; e++) {
         hd_head h = hd_head_at(g->at, g->q, g->k, g->v, item, group * each + e);
         if (!h.tk || !h.tq) return;
+        h.form = hd_head_form(w->cpu, &h, true);
         if (!e) {
             if (g->at->score == HD_DOT) {
-                KERNEL(pack)(s->keys_t, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d, 0, h.tk);
-                if (g->dq)
-                    KERNEL(pack)(s->keys, hd_head_k(&h, h.k, 0), h.k->stride, false, h.d, h.tk, 0, h.d);
+                hd_head_pack(&h, s->keys_t, hd_head_k(&h, h.k, 0), h.k->stride, true, h.tk, h.d);
+                if (g->dq) hd_head_pack(&h, s->keys, hd_head_k(&h, h.k, 0), h.k->stride, false, h.d, h.tk);
             }
-            KERNEL(pack)(s->values, hd_head_v(&h, h.v, 0), h.v->stride, true, h.tk, h.dv, 0, h.tk);
+            hd_head_pack(&h, s->values, hd_head_v(&h, h.v, 0), h.v->stride, true, h.tk, h.dv);
         }
         const hd_tensor *far = g->at->distance;
         if (far) {
@@ -252,16 +255,17 @@ hd_status KERNEL(attend_back)(hd_backend *b, const hd_attend_back_args *g)
 {
     const hd_attention *at = g->at;
     size_t longest = at->kseg->longest, d = hd_cols_of(g->q) / (size_t)at->heads,
-           dv = hd_cols_of(g->v) / (size_t)at->kv_heads, band = hd_band_stride(at);
+           dv = hd_cols_of(g->v) / (size_t)at->kv_heads, band = hd_band_stride(at),
+           deepest = longest + d + dv + QUERIES;
     job w = {.g = g, .cpu = (hd_cpu *)b, .stride = (longest + 15) / 16 * 16 + 16};
     const size_t sizes[PIECES] = {QUERIES * w.stride,
                                   QUERIES * w.stride,
-                                  KERNEL(packed_size)(longest, d),
-                                  KERNEL(packed_size)(d, longest),
-                                  KERNEL(packed_size)(longest, dv),
-                                  KERNEL(packed_size)(d, QUERIES),
-                                  KERNEL(packed_size)(dv, QUERIES),
-                                  KERNEL(panel_size)(),
+                                  hd_head_room(w.cpu, longest, d),
+                                  hd_head_room(w.cpu, d, longest),
+                                  hd_head_room(w.cpu, longest, dv),
+                                  hd_head_room(w.cpu, d, QUERIES),
+                                  hd_head_room(w.cpu, dv, QUERIES),
+                                  hd_head_panel(w.cpu, deepest),
                                   at->cap > 0 ? w.stride : 0,
                                   QUERIES * band,
                                   band ? KERNEL(packed_size)(band, d) : 0,

@@ -6,10 +6,10 @@
 #include <math.h>
 
 #include "backend/cpu/exponent.h"
+#include "backend/cpu/form/form.h"
 #include "backend/cpu/mask.h"
-#include "backend/cpu/product/product.h"
 
-enum { QUERIES = 56 };
+enum { QUERIES = 56, FEW_QUERIES = 3 };
 
 typedef struct hd_head {
     const hd_attention *at;
@@ -19,6 +19,7 @@ typedef struct hd_head {
     size_t qrow, krow;   /* first rows of the item */
     const int32_t *page; /* blocks of its keys; NULL: they lie one after the other from krow */
     ptrdiff_t shift;     /* key position of query 0: tk - tq */
+    const hd_form *form; /* of its products with packed keys and values */
 } hd_head;
 
 /* Keys [lo, hi) that queries [a, a+n) may see, lo rounded down to a whole strip. */
@@ -38,6 +39,33 @@ INLINE hd_head hd_head_at(const hd_attention *at, const hd_tensor *q, const hd_t
     h.dv = v ? hd_cols_of(v) / (size_t)at->kv_heads : 0;
     h.shift = (ptrdiff_t)h.tk - (ptrdiff_t)h.tq;
     return h;
+}
+
+/* In training the form of all products, where nothing else reads what is packed. */
+INLINE const hd_form *hd_head_form(const hd_cpu *cpu, const hd_head *h, bool training)
+{
+    bool all = training && h->tq >= FEW_QUERIES && !h->page && !h->at->distance;
+    return all ? cpu->unprepared : cpu->set->f32;
+}
+
+/* Numbers of room for b [n, k] in any of those forms, and for a product k deep. */
+INLINE size_t hd_head_room(const hd_cpu *cpu, size_t n, size_t k)
+{
+    size_t a = cpu->set->f32->size(n, k), b = cpu->unprepared->size(n, k);
+    return ((a > b ? a : b) + sizeof(hd_real) - 1) / sizeof(hd_real);
+}
+INLINE size_t hd_head_panel(const hd_cpu *cpu, size_t k)
+{
+    size_t a = cpu->set->f32->scratch(k), b = cpu->unprepared->scratch(k);
+    return ((a > b ? a : b) + sizeof(hd_real) - 1) / sizeof(hd_real);
+}
+
+/* b [k, n], or [n, k] where it is transposed, with rows `stride` apart. */
+INLINE void hd_head_pack(const hd_head *h, hd_real *to, const hd_real *b, size_t stride, bool transposed,
+                         size_t n, size_t k)
+{
+    h->form->pack(to, &(hd_packing){b, stride, n, k, transposed}, 0,
+                  (n + h->form->strip - 1) / h->form->strip);
 }
 
 INLINE hd_real *hd_head_q(const hd_head *h, const hd_tensor *t, size_t a)
@@ -102,7 +130,7 @@ INLINE hd_reach hd_head_sees(const hd_head *h, size_t a)
 
 INLINE hd_reach hd_head_reach(const hd_head *h, size_t a, size_t n)
 {
-    size_t strip = KERNEL(strip)();
+    size_t strip = h->form ? h->form->strip : KERNEL(strip)();
     if (h->at->window > 0 && h->at->center) return (hd_reach){0, h->tk}; /* in no order */
     hd_reach first = hd_head_sees(h, a), last = hd_head_sees(h, a + n - 1);
     return (hd_reach){first.lo / strip * strip, last.hi > first.hi ? last.hi : first.hi};
@@ -156,7 +184,7 @@ void KERNEL(head_distances)(const hd_head *h, hd_real *s, size_t stride, size_t 
 void KERNEL(band_back)(const hd_head *h, hd_real *band, const hd_real *ds, size_t stride, size_t a, size_t n,
                        hd_reach r);
 
-/* s[n rows][stride] = raw scores of queries [a, a+n) with keys [lo, hi); keys packed by KERNEL(pack), or NULL
+/* s[n rows][stride] = raw scores of queries [a, a+n) with keys [lo, hi); keys packed by hd_head_pack, or NULL
    where they are few: they are read as they lie. */
 void KERNEL(head_scores)(const hd_head *h, hd_real *s, size_t stride, size_t a, size_t n, hd_reach r,
                          const hd_real *packed_keys, hd_real *panel);

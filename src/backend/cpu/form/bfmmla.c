@@ -251,7 +251,7 @@ static void strip_down(const hd_product *p, const uint16_t *panel, size_t i, siz
                        size_t kb, size_t kn)
 {
     static const float zeros[STRIP];
-    const uint16_t *b = (const uint16_t *)p->weight + j * deep(p->k) + kb * STRIP;
+    const uint16_t *b = (const uint16_t *)p->weight + j * deep(p->b_depth) + kb * STRIP;
     size_t width = p->n - j < STRIP ? p->n - j : STRIP, steps = deep(kn) / DEEP;
     for (size_t at = 0; at < count; at += ROWS) {
         size_t rows = count - at < ROWS ? count - at : ROWS;

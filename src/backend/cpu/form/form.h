@@ -31,9 +31,16 @@ typedef struct hd_form {
        is set, which only forms that train are given, a is [K,M]. */
     void (*multiply)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
                      char *scratch);
-    bool trains;         /* x w^T, dz w and dz^T x: packs b from [K,N], too, and takes a [K,M] */
+    bool trains;         /* x w^T, dz w and dz^T x: packs b from [K,N], too, takes a [K,M] and p->b_depth */
     bool (*needs)(void); /* whether this processor has what it needs; NULL: the compiler had not */
 } hd_form;
+
+/* Packed b from row k on, a multiple of the strip, for products with a part of it (p->b_depth is that of the
+   whole): of forms that train, whose strips have the numbers of a row, or of some rows, side by side. */
+static inline const void *hd_form_below(const hd_form *f, const void *packed, size_t k)
+{
+    return (const char *)packed + k * f->strip * hd_dtype_bytes(f->stores);
+}
 
 /* The fastest of a kind first. */
 #if defined(HD_REAL_DOUBLE)

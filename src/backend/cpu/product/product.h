@@ -15,7 +15,7 @@ typedef struct hd_product {
     size_t a_stride;
     bool a_transposed;
     const hd_real *b;
-    size_t b_depth;          /* k it was packed with; more than k when only a part of each strip is used */
+    size_t b_depth;          /* k that it was packed with; more than k when only a part is used */
     const uint16_t *rounded; /* not NULL: instead of b, packed alike in bf16 */
     const void *weight;      /* not NULL: instead of b, what a form has packed (form/form.h) */
     size_t b_stride; /* not 0: b is not packed but stored [N,K] with rows this far apart, for few rows of a */

@@ -67,7 +67,7 @@ static void few_rows(const hd_product *p, size_t row, size_t rows, size_t from, 
     const hd_real *a = p->a + row * p->a_stride;
     for (size_t j = from; j < till; j += STRIP) {
         hd_real c[FEW_ROWS * STRIP], start[FEW_ROWS * STRIP] = {0}, *to = p->c + row * p->c_stride + j;
-        const uint16_t *b = (const uint16_t *)p->weight + j * p->k;
+        const uint16_t *b = (const uint16_t *)p->weight + j * p->b_depth;
         size_t bytes = (till - j < STRIP ? till - j : STRIP) * sizeof *c;
         for (size_t i = 0; i < rows; i++) {
             const hd_real *is = p->add ? to + i * p->c_stride : p->bias ? p->bias + j : NULL;
