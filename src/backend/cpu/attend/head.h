@@ -64,8 +64,8 @@ INLINE size_t hd_head_panel(const hd_cpu *cpu, size_t k)
 INLINE void hd_head_pack(const hd_head *h, hd_real *to, const hd_real *b, size_t stride, bool transposed,
                          size_t n, size_t k)
 {
-    h->form->pack(to, &(hd_packing){b, stride, n, k, transposed}, 0,
-                  (n + h->form->strip - 1) / h->form->strip);
+    const hd_packing from = {.b = b, .stride = stride, .n = n, .k = k, .transposed = transposed};
+    h->form->pack(to, &from, 0, (n + h->form->strip - 1) / h->form->strip);
 }
 
 INLINE hd_real *hd_head_q(const hd_head *h, const hd_tensor *t, size_t a)
