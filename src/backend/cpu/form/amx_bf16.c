@@ -234,7 +234,7 @@ static void strip_down(const hd_product *p, shape *was, const uint16_t *panel, s
                        size_t j, size_t kb, size_t kn)
 {
     static const float zeros[STRIP];
-    const uint16_t *b = (const uint16_t *)p->weight + j * deep(p->k) + kb * STRIP;
+    const uint16_t *b = (const uint16_t *)p->weight + j * deep(p->b_depth) + kb * STRIP;
     const size_t width = p->n - j < STRIP ? p->n - j : STRIP;
     for (size_t at = 0; at < count; at += ROWS) {
         float *c = p->c + (i + at) * p->c_stride + j;
