@@ -82,11 +82,13 @@ INLINE void int8_second(int8_t *to, const int8_t *first, const float *x, float i
 #endif
 }
 
-INLINE uint32_t int8_squares(const int8_t *x)
+/* At most 127 * 127 * 131,072, which is less than 2^31. A loop of its own over whole lines is one that
+   compilers turn into vectors. */
+INLINE uint32_t int8_squares(const int8_t *x, size_t n)
 {
-    uint32_t sum = 0;
-    for (int i = 0; i < INT8_CHUNK; i++) sum += (uint32_t)(x[i] * x[i]);
-    return sum;
+    int32_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
+    return (uint32_t)sum;
 }
 
 /* The `count` numbers at x, then zeros. */
@@ -104,15 +106,11 @@ INLINE size_t int8_lines(int8_t *to, size_t all, const float *x, size_t k, float
     const int8_scale s = int8_scale_of(x, k);
     const size_t whole = k / INT8_CHUNK * INT8_CHUNK;
     float some[INT8_CHUNK];
-    uint64_t squares = 0; /* at most 127 * 127 * 131,072 */
     *scale = s.scale;
     if (whole < all || !(s.inverse > 0)) memset(to, 0, all);
     if (!(s.inverse > 0)) return 1;
-    for (size_t l = 0; l < k; l += INT8_CHUNK) {
-        int8_first(to + l, int8_filled(some, x + l, k - l), s.inverse);
-        squares += int8_squares(to + l);
-    }
-    if (INT8_UNEVEN * squares >= (uint64_t)INT8_MOST * INT8_MOST * k) return 1;
+    for (size_t l = 0; l < k; l += INT8_CHUNK) int8_first(to + l, int8_filled(some, x + l, k - l), s.inverse);
+    if (INT8_UNEVEN * (uint64_t)int8_squares(to, all) >= (uint64_t)INT8_MOST * INT8_MOST * k) return 1;
     if (whole < all) memset(to + all, 0, all);
     for (size_t l = 0; l < k; l += INT8_CHUNK)
         int8_second(to + all + l, to + l, int8_filled(some, x + l, k - l), s.inverse);
