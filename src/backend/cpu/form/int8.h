@@ -178,20 +178,30 @@ INLINE size_t int8_parts(const int8_shape *s, int8_part *t, const hd_product *p,
     return n;
 }
 
+/* Numbers at one place do not lie on those at another, but c may be start. */
+#ifdef __clang__
+#define INT8_APART _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INT8_APART _Pragma("GCC ivdep")
+#endif
+
 /* One row from the sums of its lines. */
 INLINE void int8_store(float *c, const float *start, const int32_t *sums, size_t strip, size_t width,
                        int8_row row, const float *scale)
 {
     const int32_t *second = sums + strip;
-    if (row.two)
+    if (row.two) {
+        INT8_APART
         for (size_t l = 0; l < width; l++) {
             const float by = row.scale * scale[l];
             c[l] = __builtin_fmaf((float)sums[l], by,
                                   __builtin_fmaf((float)second[l], by * (1.0f / INT8_PARTS), start[l]));
         }
-    else
+    } else {
+        INT8_APART
         for (size_t l = 0; l < width; l++)
             c[l] = __builtin_fmaf((float)sums[l], row.scale * scale[l], start[l]);
+    }
 }
 
 INLINE void int8_strip(const int8_shape *s, const int8_part *t, size_t j)
@@ -211,11 +221,11 @@ INLINE void int8_strip(const int8_shape *s, const int8_part *t, size_t j)
     const int32_t *of_row = sums;
     for (size_t i = 0; i < t->count; i++) {
         float *c = p->c + (t->row + i) * p->c_stride + j;
-        int8_store(c,
-                   p->add    ? c
-                   : p->bias ? p->bias + j
-                             : zeros,
-                   of_row, s->strip, width, t->rows[i], scale + j);
+        const float *from = p->add ? c : p->bias ? p->bias + j : zeros;
+        if (s->strip > 8 && width == s->strip) /* a number that the compiler knows */
+            int8_store(c, from, of_row, s->strip, s->strip, t->rows[i], scale + j);
+        else
+            int8_store(c, from, of_row, s->strip, width, t->rows[i], scale + j);
         of_row += (t->rows[i].two ? 2 : 1) * s->strip;
     }
 }
