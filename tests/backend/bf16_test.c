@@ -168,11 +168,50 @@ static void threads_and_neighbors_change_no_bit(void **state)
         }
 }
 
+/* -- products of experts -- */
+
+enum { EXPERTS = 4, WIDE = 29, INNER = 21 };
+static const int32_t begins[EXPERTS + 1] = {0, 2, 2, 69, 75};
+
+/* What a product of each expert by itself gives, and its bits. */
+static void experts_equal_products_of_their_rows(void **state)
+{
+    (void)state;
+    const size_t rows = (size_t)begins[EXPERTS];
+    for (int way = 0; way < 12; way++) {
+        const bool plain = way & 1, bt = way >> 1 & 1;
+        hd_backend *b = training_backend(1 + way / 4, plain);
+        framed x = frame(rows, INNER, 1),
+               w = bt ? frame(EXPERTS * WIDE, INNER, 2) : frame(EXPERTS * INNER, WIDE, 2),
+               y = frame(rows, WIDE, 3), z = frame(rows, WIDE, 3), dw = frame(EXPERTS * INNER, WIDE, 4),
+               dz = frame(EXPERTS * INNER, WIDE, 4);
+        hd_grouped_args g = {
+            .y = &y.t, .a = &x.t, .b = &w.t, .b_transposed = bt, .begin = begins, .experts = EXPERTS};
+        hd_grouped_outer_args o = {.y = &dw.t, .a = &x.t, .b = &y.t, .begin = begins, .experts = EXPERTS};
+        assert_int_equal(b->kernel.grouped(b, &g), HD_OK);
+        assert_int_equal(b->kernel.grouped_outer(b, &o), HD_OK);
+        for (size_t e = 0; e < EXPERTS; e++) {
+            const size_t from = (size_t)begins[e], m = (size_t)begins[e + 1] - from, each = bt ? WIDE : INNER;
+            hd_tensor to = hd_view_rows(&z.t, from, m), a = hd_view_rows(&x.t, from, m),
+                      of = hd_view_rows(&w.t, e * each, each), into = hd_view_rows(&dz.t, e * INNER, INNER);
+            hd_gemm_args forth = {.y = &to, .a = &a, .b = &of, .b_transposed = bt},
+                         back = {.y = &into, .a = &a, .a_transposed = true, .b = &to, .add = true};
+            assert_int_equal(b->kernel.gemm(b, &forth), HD_OK);
+            assert_int_equal(b->kernel.gemm(b, &back), HD_OK);
+        }
+        assert_memory_equal(y.whole, z.whole, (rows * y.wide + MARGIN) * sizeof(hd_real));
+        assert_memory_equal(dw.whole, dz.whole, (EXPERTS * INNER * dw.wide + MARGIN) * sizeof(hd_real));
+        free(x.whole), free(w.whole), free(y.whole), free(z.whole), free(dw.whole), free(dz.whole);
+        hd_backend_free(b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_of_training_equal_sums_of_rounded_numbers),
         cmocka_unit_test(threads_and_neighbors_change_no_bit),
+        cmocka_unit_test(experts_equal_products_of_their_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,9 @@ enum {
 
 typedef struct part { /* the product of an expert */
     hd_product p;
-    const hd_real *b; /* to be packed from here; NULL: it is as it shall be */
-    size_t b_stride, packed;
-    bool b_transposed;
+    hd_packing b; /* to be packed from here; NULL: it is as it shall be */
+    void *to;
+    size_t packed; /* numbers of room */
 } part;
 
 typedef struct unit {
@@ -37,9 +37,7 @@ static void pack_units(void *arg, size_t begin, size_t end, int worker)
     (void)worker;
     for (size_t i = begin; i < end; i++) {
         const part *t = &g->part[i / g->strips];
-        size_t j = i % g->strips * g->strip;
-        if (t->b) KERNEL(pack)
-        ((hd_real *)t->p.b, t->b, t->b_stride, t->b_transposed, t->p.n, t->p.k, j, j + g->strip);
+        if (t->b.b) g->form->pack(t->to, &t->b, i % g->strips, i % g->strips + 1);
     }
 }
 
@@ -82,7 +80,7 @@ static void run(grouping *g)
         size_t end = first, used = 0;
         do {
             part *t = &g->part[end++];
-            if (t->b) t->p.b = g->room + used;
+            if (t->b.b) t->p.weight = t->to = g->room + used;
             used += t->packed;
         } while (end < g->parts && used + g->part[end].packed <= PACKED);
         grouping now = *g;
@@ -109,8 +107,14 @@ static bool take_room(grouping *g, size_t experts, size_t blocks, size_t packed,
 
 /* -- rows times weights -- */
 
+/* Numbers of room for b [k, n] in the form, so that the next begins at a line of memory. */
+static size_t packed_of(const grouping *g, size_t n, size_t k)
+{
+    return (g->form->size(n, k) + 63) / 64 * 64 / sizeof(hd_real);
+}
+
 /* How expert e's weight is read by its rows; true if it is to be packed. */
-static bool weight_of(part *t, const hd_grouped_args *a, size_t e)
+static bool weight_of(const grouping *g, part *t, const hd_grouped_args *a, size_t e)
 {
     const void *prepared = a->each && a->b_transposed ? a->each[e]->prepared : NULL;
     size_t rows = a->b_transposed ? t->p.n : t->p.k;
@@ -118,11 +122,12 @@ static bool weight_of(part *t, const hd_grouped_args *a, size_t e)
     t->p.b_depth = t->p.k;
     if (prepared)
         t->p.weight = prepared;
-    else if (a->b_transposed && KERNEL(as_it_lies)(t->p.m))
+    else if (a->b_transposed && g->form->stores == HD_REAL && KERNEL(as_it_lies)(t->p.m))
         t->p.b = w, t->p.b_stride = a->b->stride;
     else
-        t->b = w, t->b_stride = a->b->stride, t->b_transposed = a->b_transposed;
-    return t->b;
+        t->b = (hd_packing){
+            .b = w, .stride = a->b->stride, .n = t->p.n, .k = t->p.k, .transposed = a->b_transposed};
+    return t->b.b;
 }
 
 static part part_of(const hd_grouped_args *a, size_t e)
@@ -142,14 +147,15 @@ static part part_of(const hd_grouped_args *a, size_t e)
 hd_status KERNEL(grouped)(hd_backend *backend, const hd_grouped_args *a)
 {
     grouping g = {.cpu = (hd_cpu *)backend};
-    size_t n = hd_cols_of(a->y), k = hd_cols_of(a->a), each = KERNEL(packed_size)(n, k), blocks = 0, many = 0;
+    size_t n = hd_cols_of(a->y), k = hd_cols_of(a->a), blocks = 0, many = 0;
     bool prepared = a->each && a->b_transposed && a->each[0]->prepared; /* all or none are */
-    g.form = prepared ? g.cpu->form : g.cpu->set->f32;
+    g.form = prepared ? g.cpu->form : g.cpu->unprepared;
+    const size_t each = packed_of(&g, n, k);
     g.strip = g.form->strip, g.strips = (n + g.strip - 1) / g.strip;
     for (size_t e = 0; e < a->experts; e++) {
         part t = part_of(a, e);
         blocks += blocks_of(&t);
-        many += t.p.m && weight_of(&t, a, e);
+        many += t.p.m && weight_of(&g, &t, a, e);
     }
     if (!blocks || !n) return HD_OK;
     if (!hd_cpu_scratch(g.cpu, g.form->scratch(k)) ||
@@ -158,7 +164,7 @@ hd_status KERNEL(grouped)(hd_backend *backend, const hd_grouped_args *a)
     for (size_t e = 0; e < a->experts; e++) {
         part t = part_of(a, e);
         if (!t.p.m) continue;
-        if (weight_of(&t, a, e)) t.packed = each;
+        if (weight_of(&g, &t, a, e)) t.packed = each;
         g.part[g.parts++] = t;
     }
     run(&g);
@@ -170,15 +176,16 @@ hd_status KERNEL(grouped)(hd_backend *backend, const hd_grouped_args *a)
 hd_status KERNEL(grouped_outer)(hd_backend *backend, const hd_grouped_outer_args *a)
 {
     grouping g = {.cpu = (hd_cpu *)backend};
-    size_t m = hd_cols_of(a->a), n = hd_cols_of(a->b), packed = 0, largest = 0, blocks = 0;
-    g.form = g.cpu->set->f32, g.strip = g.form->strip, g.strips = (n + g.strip - 1) / g.strip;
+    size_t m = hd_cols_of(a->a), n = hd_cols_of(a->b), packed = 0, largest = 0, blocks = 0, deepest = 0;
+    g.form = g.cpu->unprepared, g.strip = g.form->strip, g.strips = (n + g.strip - 1) / g.strip;
     for (size_t e = 0; e < a->experts; e++) {
-        size_t one = KERNEL(packed_size)(n, (size_t)(a->begin[e + 1] - a->begin[e]));
+        size_t k = (size_t)(a->begin[e + 1] - a->begin[e]), one = packed_of(&g, n, k);
         packed += one, blocks += (m + ROWS - 1) / ROWS;
-        if (one > largest) largest = one;
+        if (one > largest) largest = one, deepest = k;
     }
     if (!packed || !m) return HD_OK;
-    if (!hd_cpu_scratch(g.cpu, g.form->scratch(0)) || !take_room(&g, a->experts, blocks, packed, largest))
+    if (!hd_cpu_scratch(g.cpu, g.form->scratch(deepest)) ||
+        !take_room(&g, a->experts, blocks, packed, largest))
         return HD_ENOMEM;
     for (size_t e = 0; e < a->experts; e++) {
         size_t from = (size_t)a->begin[e], k = (size_t)a->begin[e + 1] - from;
@@ -192,10 +199,10 @@ hd_status KERNEL(grouped_outer)(hd_backend *backend, const hd_grouped_outer_args
                                          .n = n,
                                          .k = k,
                                          .b_depth = k,
-                                         .add = true},
-                                   .b = hd_row(a->b, from),
-                                   .b_stride = a->b->stride,
-                                   .packed = KERNEL(packed_size)(n, k)};
+                                         .add = true,
+                                         .finish = KERNEL(finish)},
+                                   .b = {.b = hd_row(a->b, from), .stride = a->b->stride, .n = n, .k = k},
+                                   .packed = packed_of(&g, n, k)};
     }
     run(&g);
     return HD_OK;
