@@ -1,6 +1,7 @@
-/* Times search with random weights: bench_decode base greedy|beamN|sampleN BATCH THREADS [f32|bf16|int8].
-   Sources of 25 tokens, 25 tokens out and no early end. Prints one line: seconds for a batch, the median of
-   some rounds, tokens/s, the MiB that were in use at most beyond the model, processor seconds for a batch.
+/* Times search with random weights: bench_decode base greedy|beamN|sampleN|shareN BATCH THREADS
+   [f32|bf16|int8]. Sources of 25 tokens, 25 tokens out and no early end. Prints one line: seconds for a
+   batch, the median of some rounds, tokens/s, the MiB that were in use at most beyond the model, processor
+   seconds for a batch.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,8 @@ static hd_status decode(hd_run *r, const hd_encdec *m, size_t batch, const hd_se
     return st;
 }
 
-/* greedy, beamN or sampleN: the latter draws from all tokens. */
+/* greedy, beamN, sampleN, which draws from all tokens, or shareN, which draws from nine tenths of the mass.
+ */
 static bool read_kind(const char *text, hd_search_opt *o)
 {
     size_t n = 1;
@@ -42,6 +44,8 @@ static bool read_kind(const char *text, hd_search_opt *o)
         o->kind = HD_SEARCH_BEAM;
     else if (sscanf(text, "sample%zu", &n) == 1)
         o->kind = HD_SEARCH_SAMPLE;
+    else if (sscanf(text, "share%zu", &n) == 1)
+        o->kind = HD_SEARCH_SAMPLE, o->top_p = 0.9f;
     else if (strcmp(text, "greedy"))
         return false;
     o->beam = o->best = n;
@@ -53,7 +57,7 @@ int main(int argc, char **argv)
     hd_search_opt o = {.end = -1, .max_length = LENGTH, .temperature = 1, .seed = 1, .unscored = true};
     int precision = argc > 5 ? precision_of(argv[5]) : HD_PRECISION_F32;
     if (argc < 5 || argc > 6 || strcmp(argv[1], "base") || !read_kind(argv[2], &o) || precision < 0)
-        return stop("usage: bench_decode base greedy|beamN|sampleN BATCH THREADS [f32|bf16|int8]", 2);
+        return stop("usage: bench_decode base greedy|beamN|sampleN|shareN BATCH THREADS [f32|bf16|int8]", 2);
     int batch = atoi(argv[3]), threads = atoi(argv[4]);
     if (batch < 1 || batch > MOST_BATCH || threads < 1)
         return stop("BATCH from 1 to 1024, THREADS from 1", 2);
@@ -70,6 +74,7 @@ int main(int argc, char **argv)
                           .positions = 512};
     hd_err err = {0};
     hd_backend *backend = NULL;
+    hd_mem_keep_freed(); /* as the program does */
     hd_encdec *m = NULL;
     hd_run r = {0};
     hd_status s = hd_backend_new(

@@ -111,6 +111,7 @@ int main(int argc, char **argv)
     if (batch < 1 || batch > MOST_BATCH || threads < 1) return stop("BATCH from 1 to 256, THREADS from 1", 2);
     hd_err err = {0};
     hd_backend *backend = NULL;
+    hd_mem_keep_freed(); /* as the program does */
     j.batch = (size_t)batch;
     hd_backend_opt opt = {.threads = threads, .precision = (hd_precision)precision};
     hd_status s = hd_backend_new(&backend, "cpu", &opt, &err);

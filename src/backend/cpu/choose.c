@@ -143,6 +143,7 @@ static size_t keep(int32_t *order, const hd_real *w, size_t n, double mass, cons
     size_t most = a->top_k > 0 && (size_t)a->top_k < n ? (size_t)a->top_k : n;
     size_t sorted = most < n || most < FEW ? most : FEW;
     double held = 0;
+    if (sorted < most && (double)sorted < (double)a->top_p * mass) return 0; /* no weight is above 1 */
     top_row(order, w, n, (int)sorted);
     if (most < n) {
         mass = 0;

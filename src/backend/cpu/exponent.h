@@ -26,10 +26,18 @@ INLINE hd_real hd_row_sum(const hd_real *x, size_t n)
     return hd_sum((s[0] + s[1]) + (s[2] + s[3]));
 }
 
+/* Some exponentials side by side, since each waits for itself most of the time; their sum is one chain. */
+enum { HD_EXPS = 4 };
+
 /* y = exp(x - max), returns the sum; max is finite. y may be x. */
 INLINE hd_real hd_row_exp(hd_real *y, const hd_real *x, size_t n, hd_real max)
 {
     vec sum = hd_set(0), m = hd_set(max);
+    for (; n >= HD_EXPS * VL; n -= HD_EXPS * VL, x += HD_EXPS * VL, y += HD_EXPS * VL) {
+        vec e[HD_EXPS];
+        UNROLL for (int j = 0; j < HD_EXPS; j++) e[j] = hd_exp(hd_load(x + j * VL) - m);
+        UNROLL for (int j = 0; j < HD_EXPS; j++) sum += e[j], hd_store(y + j * VL, e[j]);
+    }
     HD_COLUMNS(n, {
         vec e = hd_exp(L_FILL(x, -INFINITY) - m);
         sum += e;
@@ -41,6 +49,11 @@ INLINE hd_real hd_row_exp(hd_real *y, const hd_real *x, size_t n, hd_real max)
 INLINE hd_real hd_row_exp_sum(const hd_real *x, size_t n, hd_real max)
 {
     vec sum = hd_set(0), m = hd_set(max);
+    for (; n >= HD_EXPS * VL; n -= HD_EXPS * VL, x += HD_EXPS * VL) {
+        vec e[HD_EXPS];
+        UNROLL for (int j = 0; j < HD_EXPS; j++) e[j] = hd_exp(hd_load(x + j * VL) - m);
+        UNROLL for (int j = 0; j < HD_EXPS; j++) sum += e[j];
+    }
     HD_COLUMNS(n, { sum += hd_exp(L_FILL(x, -INFINITY) - m); });
     return hd_sum(sum);
 }
