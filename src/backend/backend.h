@@ -83,6 +83,9 @@ struct hd_backend {
     /* A model has weights of int8: `weights` become that, unless another precision was asked for. Returns
        whether they are. NULL if not supported. */
     bool (*take_int8)(hd_backend *b);
+    /* Of y [R,V] = x w^T + bias, w in a form that rounds: makes the 16 best of each row, and whatever might
+       be among them, those of w as it is. NULL if there is no such form. */
+    hd_status (*rescore)(hd_backend *b, const hd_rescore_args *a);
 
     /* Records the kernels called until `captured` instead of running them; `captured` returns the graph,
        or NULL on failure. replay runs it, any number of times, with the recorded addresses. capture is NULL

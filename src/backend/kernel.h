@@ -252,6 +252,11 @@ typedef struct hd_top_args {
     bool log;
 } hd_top_args;
 
+/* Of backend.rescore; bias may be NULL. */
+typedef struct hd_rescore_args {
+    const hd_tensor *y, *x, *w, *bias;
+} hd_rescore_args;
+
 /* One column of each row drawn from softmax(x / temperature), restricted to the top_k largest (0: all) and to
    the smallest set that holds top_p of the mass (1: all). ids: [rows,1] int32; logp: [rows,1] of the
    unrestricted distribution at temperature 1, or NULL. */

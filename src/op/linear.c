@@ -51,6 +51,15 @@ hd_tensor *hd_linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_
     return linear(r, x, w, bias, act, (hd_draw){0});
 }
 
+hd_tensor *hd_linear_output(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias)
+{
+    hd_tensor *y = hd_linear(r, x, w, bias, HD_IDENTITY);
+    if (!y || r->err.status || r->taping || !r->backend->rescore) return y;
+    hd_status s = r->backend->rescore(r->backend, &(hd_rescore_args){y, x, w, bias});
+    if (s) hd_call_failed(r, s, "rescore");
+    return y;
+}
+
 /* In the same pass only if backward does not need the value before dropout. */
 hd_tensor *hd_linear_dropout(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act, float p,
                              const hd_seg *seg)

@@ -11,6 +11,8 @@
 
 /* linear.c: act(x w^T + bias); w [out, C], bias [out] or NULL. */
 hd_tensor *hd_linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act);
+/* The same for an output layer: if its form rounds, the best of each row are those of w as it is. */
+hd_tensor *hd_linear_output(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias);
 /* x w^T + bias, and of each part h b^T [R, rows of b] added to the columns from `at` on; h [R, rank], b [out,
    rank]. */
 typedef struct hd_low_rank {

@@ -364,8 +364,8 @@ static hd_tensor *output_rows(hd_run *r, const hd_encdec *m, hd_rows x)
 
 hd_tensor *hd_encdec_logits(hd_run *r, const hd_encdec *m, hd_rows x)
 {
-    hd_tensor *z = hd_linear(r, output_rows(r, m, x), &m->output->t,
-                             m->output_bias ? &m->output_bias->t : NULL, HD_IDENTITY);
+    hd_tensor *z = hd_linear_output(r, output_rows(r, m, x), &m->output->t,
+                                    m->output_bias ? &m->output_bias->t : NULL);
     return hd_probe_offer(r, "logits", z, x.seg);
 }
 

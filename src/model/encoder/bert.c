@@ -144,7 +144,7 @@ static hd_tensor *asked(hd_run *r, const hd_bert *m, const hd_bert_batch *b)
 
 hd_tensor *hd_bert_logits(hd_run *r, const hd_bert *m, const hd_bert_batch *b)
 {
-    hd_tensor *y = hd_linear(r, asked(r, m, b), &m->front.table->t, &m->bias->t, HD_IDENTITY);
+    hd_tensor *y = hd_linear_output(r, asked(r, m, b), &m->front.table->t, &m->bias->t);
     return hd_probe_offer(r, "logits", y, NULL);
 }
 

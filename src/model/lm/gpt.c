@@ -125,7 +125,7 @@ hd_rows hd_gpt_rows_at_layer(hd_run *r, const hd_gpt *m, int layers, const hd_it
 hd_tensor *hd_gpt_logits(hd_run *r, const hd_gpt *m, hd_rows x)
 {
     const float cap = m->opt.logit_cap;
-    hd_tensor *y = hd_linear(r, x.t, &m->head->t, NULL, HD_IDENTITY);
+    hd_tensor *y = hd_linear_output(r, x.t, &m->head->t, NULL);
     if (cap > 0) y = hd_scale(r, hd_apply(r, hd_scale(r, y, 1 / cap), HD_tanh), cap);
     return hd_probe_offer(r, "logits", y, x.seg);
 }

@@ -91,7 +91,8 @@ static hd_tensor *loss(hd_run *r, const hd_lm *m, const hd_lm_batch *b, hd_cache
 static hd_tensor *logits(hd_run *r, const hd_lm *m, hd_rows h)
 {
     const recurrent *x = m->model;
-    hd_tensor *y = hd_dense_of(r, &x->words.out, h.t, HD_IDENTITY);
+    const hd_dense *out = &x->words.out;
+    hd_tensor *y = hd_linear_output(r, h.t, &out->w->t, out->b ? &out->b->t : NULL);
     return hd_probe_offer(r, "logits", y, h.seg);
 }
 

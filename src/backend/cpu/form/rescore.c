@@ -1,0 +1,137 @@
+/* The best scores of an output layer in int8 are computed again from its values: whoever takes the best FEW
+   or fewer of a row gets those of the layer in f32. Which columns that takes is decided by how far products
+   of int8 err: roundings are evenly spread over a step, so that an error has the variance of a step, squared
+   and divided by 12, for each number that was rounded, times the square of what it meets. Columns whose score
+   is behind that of the FEW-th by DEVIATIONS of the difference of two such errors cannot be among the best.
+   Sums have one order on all machines: 16 of them, then in pairs. */
+#include "backend/cpu/form/form.h"
+
+#ifdef HD_REAL_DOUBLE
+hd_status hd_cpu_rescore(hd_backend *b, const hd_rescore_args *a)
+{
+    (void)b, (void)a;
+    return HD_OK;
+}
+#else
+#include "backend/cpu/form/int8_rows.h"
+
+enum {
+    FEW = 16,
+    DEVIATIONS = 6,
+    BLOCK = 64, /* columns that are looked at together */
+    LANES = 16,
+};
+
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
+
+typedef struct rescoring {
+    const hd_rescore_args *a;
+    hd_cpu *cpu;
+    float step; /* the largest scale of a column */
+} rescoring;
+
+static size_t blocks_of(size_t n)
+{
+    return (n + BLOCK - 1) / BLOCK;
+}
+
+/* No products are joined with sums (-ffp-contract=off): only some machines could do that. */
+static float exact(const float *x, const float *w, size_t k)
+{
+    lanes sum = {0};
+    size_t l = 0;
+    for (; l + LANES <= k; l += LANES) sum += *(const lanes *)(x + l) * *(const lanes *)(w + l);
+    for (size_t i = 0; l + i < k; i++) sum[i] += x[l + i] * w[l + i];
+    for (int half = LANES / 2; half; half /= 2)
+        for (int i = 0; i < half; i++) sum[i] += sum[i + half];
+    return sum[0];
+}
+
+/* The maxima of blocks. NaN is none. */
+static void find_maxima(float *max, const float *y, size_t n)
+{
+    for (size_t b = 0; b < blocks_of(n); b++) {
+        const size_t end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
+        float most = -INFINITY;
+        for (size_t j = b * BLOCK; j < end; j++) most = y[j] > most ? y[j] : most;
+        max[b] = most;
+    }
+}
+
+/* The FEW-th largest of y, or the smallest of fewer. */
+static float find_last(const float *max, const float *y, size_t n)
+{
+    float best[FEW];
+    for (int i = 0; i < FEW; i++) best[i] = -INFINITY;
+    for (size_t b = 0; b < blocks_of(n); b++) {
+        const size_t end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
+        for (size_t j = b * BLOCK; max[b] > best[FEW - 1] && j < end; j++) {
+            if (!(y[j] > best[FEW - 1])) continue;
+            int at = FEW - 1;
+            for (; at && y[j] > best[at - 1]; at--) best[at] = best[at - 1];
+            best[at] = y[j];
+        }
+    }
+    return best[FEW - 1];
+}
+
+/* How far the score of a column may be behind another that it might pass. Weights are taken to be spread
+   evenly up to the largest, at the most. */
+static float margin(const float *x, size_t k, float step, int8_t *lines)
+{
+    const size_t all = int8_up(k, INT8_CHUNK);
+    float scale;
+    const size_t count = int8_lines(lines, all, x, k, &scale);
+    const double squares = int8_squares(lines, all);
+    double of_rows = (double)INT8_MOST * INT8_MOST * (double)k / 3;
+    if (count > 1) of_rows /= (double)INT8_PARTS * INT8_PARTS;
+    return (float)(DEVIATIONS * sqrt((squares + of_rows) / 6) * (double)scale * (double)step);
+}
+
+static void rescore_row(const rescoring *s, size_t row, float *max, int8_t *lines)
+{
+    const hd_rescore_args *a = s->a;
+    const size_t n = hd_cols_of(a->y), k = hd_cols_of(a->x);
+    const float *x = hd_row(a->x, row), *bias = a->bias ? a->bias->data : NULL;
+    float *y = hd_row(a->y, row);
+    find_maxima(max, y, n);
+    const float least = find_last(max, y, n) - margin(x, k, s->step, lines);
+    for (size_t b = 0; b < blocks_of(n); b++) {
+        const size_t end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
+        for (size_t j = b * BLOCK; max[b] >= least && j < end; j++)
+            if (y[j] >= least) y[j] = exact(x, hd_row(a->w, j), k) + (bias ? bias[j] : 0);
+    }
+}
+
+static size_t scratch_of(size_t n, size_t k)
+{
+    return blocks_of(n) * sizeof(float) + 2 * int8_up(k, INT8_CHUNK);
+}
+
+static void rescore_part(void *arg, size_t begin, size_t end, int worker)
+{
+    const rescoring *s = arg;
+    float *max = (float *)(s->cpu->scratch + (size_t)worker * s->cpu->scratch_each);
+    for (size_t row = begin; row < end; row++)
+        rescore_row(s, row, max, (int8_t *)(max + blocks_of(hd_cols_of(s->a->y))));
+}
+
+/* Packed weights of int8 begin with the scales of their columns. */
+static float largest(const float *scale, size_t n)
+{
+    float most = 0;
+    for (size_t j = 0; j < n; j++) most = scale[j] > most ? scale[j] : most;
+    return most;
+}
+
+hd_status hd_cpu_rescore(hd_backend *b, const hd_rescore_args *a)
+{
+    hd_cpu *cpu = (hd_cpu *)b;
+    const size_t n = hd_cols_of(a->y), k = hd_cols_of(a->x);
+    if (cpu->form->stores != HD_I8 || !a->w->prepared || !a->w->data || n <= FEW) return HD_OK;
+    if (!hd_cpu_scratch(cpu, scratch_of(n, k))) return HD_ENOMEM;
+    rescoring s = {a, cpu, largest(a->w->prepared, n)};
+    hd_team_run(cpu->team, hd_rows_of(a->y), hd_grain_rows(n), rescore_part, &s);
+    return HD_OK;
+}
+#endif
