@@ -23,6 +23,7 @@ enum {
 };
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
+typedef int32_t whole __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
 typedef struct rescoring {
     const hd_rescore_args *a;
@@ -41,20 +42,37 @@ static float exact(const float *x, const float *w, size_t k)
     lanes sum = {0};
     size_t l = 0;
     for (; l + LANES <= k; l += LANES) sum += *(const lanes *)(x + l) * *(const lanes *)(w + l);
-    for (size_t i = 0; l + i < k; i++) sum[i] += x[l + i] * w[l + i];
+    float s[LANES]; /* indexed, sum would not stay in registers */
+    memcpy(s, &sum, sizeof s);
+    for (size_t i = 0; l + i < k; i++) s[i] += x[l + i] * w[l + i];
     for (int half = LANES / 2; half; half /= 2)
-        for (int i = 0; i < half; i++) sum[i] += sum[i + half];
-    return sum[0];
+        for (int i = 0; i < half; i++) s[i] += s[i + half];
+    return s[0];
 }
 
-/* The maxima of blocks. NaN is none. */
+/* Where both are numbers; NaN in y is left out. */
+static void lift(lanes *most, const float *y)
+{
+    const lanes x = *(const lanes *)y;
+    const whole above = x > *most;
+    *most = (lanes)(((whole)x & above) | ((whole)*most & ~above));
+}
+
+/* The maxima of blocks, of 16 columns side by side: one after the other would wait for each comparison. */
 static void find_maxima(float *max, const float *y, size_t n)
 {
     for (size_t b = 0; b < blocks_of(n); b++) {
         const size_t end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
-        float most = -INFINITY;
-        for (size_t j = b * BLOCK; j < end; j++) most = y[j] > most ? y[j] : most;
-        max[b] = most;
+        size_t j = b * BLOCK;
+        lanes most = (lanes){0} - INFINITY;
+        for (; j + LANES <= end; j += LANES) lift(&most, y + j);
+        float s[LANES];
+        memcpy(s, &most, sizeof s);
+        max[b] = -INFINITY;
+        for (; j < end; j++) max[b] = y[j] > max[b] ? y[j] : max[b];
+        for (int half = LANES / 2; half; half /= 2)
+            for (int i = 0; i < half; i++) s[i] = s[i + half] > s[i] ? s[i + half] : s[i];
+        max[b] = s[0] > max[b] ? s[0] : max[b];
     }
 }
 
