@@ -104,4 +104,15 @@ CHECK_UNUSED static hd_seg *seg_at(hd_run *r, const int32_t *begin, const int32_
     return s;
 }
 
+/* The distance of y from x as a part of the length of x. */
+CHECK_UNUSED static double relative_error(const hd_real *x, const hd_real *y, size_t count)
+{
+    double length = 0, error = 0;
+    for (size_t i = 0; i < count; i++) {
+        length += (double)x[i] * (double)x[i];
+        error += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
+    }
+    return sqrt(error / length);
+}
+
 #endif

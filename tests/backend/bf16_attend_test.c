@@ -110,16 +110,6 @@ static void release(result *r)
     for (int i = 0; i < KEPT; i++) free(r->x[i]);
 }
 
-static double apart(const hd_real *x, const hd_real *y, size_t count)
-{
-    double length = 0, error = 0;
-    for (size_t i = 0; i < count; i++) {
-        length += (double)x[i] * (double)x[i];
-        error += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
-    }
-    return sqrt(error / length);
-}
-
 /* Scores of about 1 err by 0.004 at most, and so do their exponentials, by chance in both directions. */
 static void training_in_bf16_is_close_to_f32(void **state)
 {
@@ -129,7 +119,7 @@ static void training_in_bf16_is_close_to_f32(void **state)
             result f32 = attend(&shapes[i], HD_PRECISION_F32, 1, plain),
                    small = attend(&shapes[i], HD_PRECISION_BF16, 1, plain);
             for (int k = 0; k < KEPT; k++) {
-                double error = apart(f32.x[k], small.x[k], f32.count[k]);
+                double error = relative_error(f32.x[k], small.x[k], f32.count[k]);
                 if (!(error > 1e-5 && error < 0.01))
                     fail_msg("%s, plain %d: number %d is %.2g from that in f32", shapes[i].name, plain, k,
                              error);

@@ -1,23 +1,16 @@
 /* Products of training in bf16: x w^T, dz w, dz^T x and both transposed, of the best form of this machine and
    of the plain one, against sums in double of the rounded numbers; and the same bits for any number of
    threads and of rows beside. */
-#include "backend/cpu/form/form.h"
 #include "check.h"
+#include "rounding.h"
 
 enum { MARGIN = 3 }; /* numbers around a matrix that must stay as they are */
 #define UNTOUCHED 12345.0f
 
-extern const hd_cpu_isa hd_cpu_isa_base;
-
 static hd_backend *training_backend(int threads, bool plain)
 {
-    hd_err err = {0};
-    hd_backend *b = NULL;
-    hd_backend_opt opt = {.threads = threads, .precision = HD_PRECISION_BF16};
-    if (hd_backend_new(&b, "cpu", &opt, &err)) fail_msg("%s", err.text);
-    hd_cpu *cpu = (hd_cpu *)b;
-    if (plain) cpu->set = &hd_cpu_isa_base, cpu->form = cpu->set->widened, cpu->set->fill(&b->kernel);
-    cpu->unprepared = cpu->form;
+    hd_backend *b = rounding_backend(threads, plain);
+    ((hd_cpu *)b)->unprepared = ((hd_cpu *)b)->form;
     return b;
 }
 

@@ -1,8 +1,8 @@
 /* The matrix product against sums in double, in all four forms, and the promise that a row's bits depend on
    nothing but the row: not on how many rows stand beside it, not on the threads, not on packing the weight
    before. The same of weights that are rounded to bf16, of the best instruction set and of the plain one. */
-#include "backend/cpu/form/form.h"
 #include "check.h"
+#include "rounding.h"
 
 enum { MARGIN = 3 }; /* numbers around a view that must stay as they are */
 #define UNTOUCHED 12345.0f
@@ -284,19 +284,6 @@ static void a_prepared_weight_still_serves_untransposed(void **state)
 }
 
 /* -- weights of bf16 -- */
-
-extern const hd_cpu_isa hd_cpu_isa_base;
-
-static hd_backend *rounding_backend(int threads, bool plain)
-{
-    hd_err err = {0};
-    hd_backend *b = NULL;
-    hd_backend_opt opt = {.threads = threads, .precision = HD_PRECISION_BF16};
-    if (hd_backend_new(&b, "cpu", &opt, &err)) fail_msg("%s", err.text);
-    hd_cpu *cpu = (hd_cpu *)b;
-    if (plain) cpu->set = &hd_cpu_isa_base, cpu->form = cpu->set->widened, cpu->set->fill(&b->kernel);
-    return b;
-}
 
 static double rounded(hd_real x)
 {

@@ -43,23 +43,12 @@ static void open_with(toy *m, asked what, hd_precision precision, int threads)
         fail_msg("%s", err.text);
 }
 
-/* The distance of y from x as a part of the length of x. */
-static double apart(const hd_real *x, const hd_real *y, size_t count)
-{
-    double length = 0, error = 0;
-    for (size_t i = 0; i < count; i++) {
-        length += (double)x[i] * (double)x[i];
-        error += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
-    }
-    return sqrt(error / length);
-}
-
 /* A number of bf16 has 8 bits: each product of a sum errs by 0.4 % at most, by chance in both directions. One
    of int8 errs by a 254th of the largest of its row. */
 static void assert_close(const char *name, hd_precision precision, const hd_real *x, const hd_real *y,
                          size_t count)
 {
-    double error = apart(x, y, count);
+    double error = relative_error(x, y, count);
     print_message("%s: logits in %s are %.2g of their length from those in f32\n", name,
                   hd_precision_names[precision], error);
     assert_true(error > 1e-5); /* the weights were rounded */

@@ -5,7 +5,7 @@
 
 #if (defined(__AMX_BF16__) || defined(__AMXBF16__)) && defined(__AVX512BF16__) && !defined(HD_REAL_DOUBLE)
 #include "backend/cpu/form/amx.h"
-#include "backend/cpu/vector.h"
+#include "backend/cpu/form/bf16.h"
 
 enum {
     HALF = AMX_SIDE,
@@ -26,12 +26,12 @@ _Static_assert(ROWS *FEW_DEPTH <= PANEL && K_BLOCK % STEP == 0 && FEW_DEPTH % ST
 
 INLINE size_t deep(size_t k)
 {
-    return (k + STEP - 1) / STEP * STEP;
+    return bf16_deep(k, STEP);
 }
 
 static size_t size(size_t n, size_t k)
 {
-    return (n + STRIP - 1) / STRIP * STRIP * deep(k) * sizeof(uint16_t);
+    return bf16_size(n, k, STRIP, STEP);
 }
 
 static size_t scratch_size(size_t k)
@@ -175,13 +175,6 @@ static void pack_panels(uint16_t *panel, const hd_product *p, size_t i, size_t c
 
 /* -- products -- */
 
-typedef struct place { /* c gets start + a b; a start_stride of 0 gives each row the same start */
-    float *c;
-    size_t c_stride;
-    const float *start;
-    size_t start_stride;
-} place;
-
 /* One or two tiles down and across; a panel has `rows` rows. */
 INLINE void tile(const place *p, size_t rows, bool down, bool across, const uint16_t *a, const uint16_t *b,
                  size_t steps)
@@ -237,9 +230,7 @@ static void strip_down(const hd_product *p, shape *was, const uint16_t *panel, s
     const uint16_t *b = (const uint16_t *)p->weight + j * deep(p->b_depth) + kb * STRIP;
     const size_t width = p->n - j < STRIP ? p->n - j : STRIP;
     for (size_t at = 0; at < count; at += ROWS) {
-        float *c = p->c + (i + at) * p->c_stride + j;
-        place to = {c, p->c_stride, c, p->c_stride};
-        if (!p->add && !kb) to.start = p->bias ? p->bias + j : zeros, to.start_stride = 0;
+        place to = place_of(p, i + at, j, kb, zeros);
         tile_of(&to, was, count - at < ROWS ? count - at : ROWS, width, panel + at * deep(kn), b,
                 deep(kn) / STEP);
     }

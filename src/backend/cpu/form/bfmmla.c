@@ -7,8 +7,8 @@
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC) && !defined(HD_REAL_DOUBLE)
 #include <sys/auxv.h>
 
+#include "backend/cpu/form/bf16.h"
 #include "backend/cpu/form/tile_bfmmla.h"
-#include "backend/cpu/vector.h"
 
 enum {
     ROWS = 12,
@@ -28,12 +28,12 @@ _Static_assert(MANY_ROWS *K_BLOCK <= PANEL && K_BLOCK % DEEP == 0 && FEW_DEPTH %
 
 static size_t deep(size_t k)
 {
-    return (k + DEEP - 1) / DEEP * DEEP;
+    return bf16_deep(k, DEEP);
 }
 
 static size_t size(size_t n, size_t k)
 {
-    return (n + STRIP - 1) / STRIP * STRIP * deep(k) * sizeof(uint16_t);
+    return bf16_size(n, k, STRIP, DEEP);
 }
 
 static size_t scratch_size(size_t k)
@@ -166,13 +166,6 @@ static void pack(void *packed, const hd_packing *b, size_t strip, size_t strip_e
     }
 }
 
-typedef struct place { /* c gets start + a b; a start_stride of 0 gives each row the same start */
-    float *c;
-    size_t c_stride;
-    const float *start;
-    size_t start_stride;
-} place;
-
 /* Up to ROWS rows, in pairs, by STRIP columns, `steps` times DEEP numbers deep. */
 INLINE void tile(const place *p, int pairs, size_t rows, const uint16_t *a, const uint16_t *b, size_t steps)
 {
@@ -255,9 +248,7 @@ static void strip_down(const hd_product *p, const uint16_t *panel, size_t i, siz
     size_t width = p->n - j < STRIP ? p->n - j : STRIP, steps = deep(kn) / DEEP;
     for (size_t at = 0; at < count; at += ROWS) {
         size_t rows = count - at < ROWS ? count - at : ROWS;
-        float *c = p->c + (i + at) * p->c_stride + j;
-        place to = {c, p->c_stride, c, p->c_stride};
-        if (!p->add && !kb) to.start = p->bias ? p->bias + j : zeros, to.start_stride = 0;
+        place to = place_of(p, i + at, j, kb, zeros);
         if (width == STRIP)
             tile_of(&to, rows, panel + at * deep(kn), b, steps);
         else
