@@ -15,6 +15,7 @@ endif()
 list(FILTER heed_sources EXCLUDE REGEX "/base/file/packed_(${heed_without_xz}xz|${heed_without_zstd}zstd)\\.c$")
 list(FILTER heed_sources EXCLUDE REGEX "/data/image/codec_(${heed_without_png}png|${heed_without_jpeg}jpeg)\\.c$")
 list(FILTER heed_sources EXCLUDE REGEX "/data/sound/codec_${heed_without_sndfile}sndfile\\.c$")
+list(FILTER heed_sources EXCLUDE REGEX "/serve/http/daemon_${heed_without_microhttpd}microhttpd\\.c$")
 # Resizing must agree with Pillow to the bit, which is built without fused multiply-add; and its loops are worth the optimizer's time.
 set_source_files_properties(src/data/image/resize.c PROPERTIES COMPILE_OPTIONS "-O3;-ffp-contract=off")
 set_source_files_properties(src/data/image/augment/color.c src/data/image/augment/warp.c PROPERTIES COMPILE_OPTIONS -O3)

@@ -37,7 +37,7 @@ foreach(file IN LISTS heed_test_files)
         HEED_MPI=$<STREQUAL:${heed_without_mpi},no_> HEED_CUDA=$<BOOL:${heed_cuda}>
         HEED_NCCL=$<STREQUAL:${heed_without_nccl},no_> HEED_XZ=$<STREQUAL:${heed_without_xz},no_> HEED_ZSTD=$<STREQUAL:${heed_without_zstd},no_>
         HEED_PNG=$<STREQUAL:${heed_without_png},no_> HEED_JPEG=$<STREQUAL:${heed_without_jpeg},no_>
-        HEED_SNDFILE=$<STREQUAL:${heed_without_sndfile},no_>)
+        HEED_SNDFILE=$<STREQUAL:${heed_without_sndfile},no_> HEED_MICROHTTPD=$<STREQUAL:${heed_without_microhttpd},no_>)
     add_test(NAME ${folder}.${noun}
         COMMAND ${PROJECT_SOURCE_DIR}/tests/logged.sh ${PROJECT_BINARY_DIR}/said/${folder}/${noun} $<TARGET_FILE:${target}>)
     list(APPEND heed_tests ${folder}.${noun})

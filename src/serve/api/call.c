@@ -1,0 +1,208 @@
+/* A request while a protocol answers it: its route, who may ask, what is asked, and the way through an
+   engine. Everything here runs in the thread of the HTTP server but job_done. */
+#include "serve/api/call.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "base/system/clock.h"
+
+static const hd_protocol *const protocols[] = {
+#define X(name) &hd_protocol_##name,
+    HD_PROTOCOL_LIST(X)
+#undef X
+};
+
+enum { PROTOCOLS = sizeof protocols / sizeof *protocols };
+
+/* -- answers -- */
+
+void hd_call_fail(hd_call *c, int status, const char *format, ...)
+{
+    char text[600];
+    hd_text body = {0};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    c->protocol->write_error(&body, status, text);
+    hd_request_answer(c->request, status, "application/json", &body);
+}
+
+void hd_call_answer(hd_call *c, hd_text *json)
+{
+    hd_text_put(json, "\n");
+    if (json->missed) {
+        hd_text_release(json);
+        hd_call_fail(c, 503, "out of memory");
+    } else {
+        hd_request_answer(c->request, 200, "application/json", json);
+    }
+}
+
+void *hd_call_take(hd_call *c, size_t count, size_t size)
+{
+    hd_err err = {0};
+    void *block = hd_arena_array(&c->memory, count, size, &err);
+    if (!block) hd_call_fail(c, 503, "%s", err.text);
+    return block;
+}
+
+/* -- engines -- */
+
+/* In the engine's thread. */
+static void job_done(hd_job *j)
+{
+    hd_request *r = j->context;
+    hd_request_wake(r);
+    hd_request_drop(r);
+}
+
+static void put_retry(hd_call *c, double seconds)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.0f", seconds);
+    hd_request_put_header(c->request, "Retry-After", text);
+    snprintf(text, sizeof text, "%.0f", 1e3 * seconds);
+    hd_request_put_header(c->request, "retry-after-ms", text);
+}
+
+void hd_call_submit(hd_call *c, hd_engine *e, hd_job *j)
+{
+    double retry = 1;
+    if (atomic_load(&c->desk->draining)) {
+        put_retry(c, retry);
+        hd_call_fail(c, 503, "the server is shutting down");
+        return;
+    }
+    j->cancel = &c->request->gone;
+    if (c->desk->deadline > 0) j->deadline = hd_seconds() + c->desk->deadline;
+    j->done = job_done, j->context = c->request;
+    c->job = j, c->engine = e;
+    hd_request_hold(c->request);
+    if (hd_engine_submit(e, j, &retry)) {
+        hd_request_wait(c->request);
+        return;
+    }
+    c->job = NULL;
+    hd_request_drop(c->request);
+    put_retry(c, retry);
+    hd_call_fail(c, 503, "Slowdown: too many requests wait, try again in %.0f s", retry);
+}
+
+/* False: the job did not give anything, and that is answered. */
+static bool job_ok(hd_call *c)
+{
+    const hd_job *j = c->job;
+    if (j->end == HD_JOB_DONE) return true;
+    if (j->end == HD_JOB_LATE)
+        hd_call_fail(c, 504, "the request took longer than %g s", c->desk->deadline);
+    else if (j->end == HD_JOB_STOPPED)
+        hd_call_fail(c, 503, "the server is shutting down");
+    else
+        hd_call_fail(c, j->end == HD_JOB_FAILED ? 500 : 503, "%s", *j->err.text ? j->err.text : "canceled");
+    return false;
+}
+
+/* -- routes -- */
+
+/* Finds the route; methods: those that the path has, where it has not this one. */
+static const hd_endpoint *find_route(hd_call *c, const char *method, char *methods, size_t room)
+{
+    bool head = !strcmp(method, "HEAD");
+    *methods = 0;
+    for (size_t p = 0; p < PROTOCOLS; p++)
+        for (const hd_endpoint *r = protocols[p]->routes; r->path; r++) {
+            if (strcmp(r->path, c->request->path)) continue;
+            c->protocol = protocols[p];
+            if (!strcmp(r->method, head ? "GET" : method)) return r;
+            size_t used = strlen(methods);
+            snprintf(methods + used, room - used, "%s%s", !strcmp(r->method, "GET") ? "GET, HEAD" : r->method,
+                     ", ");
+        }
+    return NULL;
+}
+
+static void look(void *context, hd_request *r)
+{
+    hd_desk *desk = context;
+    hd_call *c = hd_mem_zero(sizeof *c);
+    char methods[128];
+    if (!c) {
+        hd_request_answer(r, 503, NULL, NULL);
+        return;
+    }
+    r->of = c;
+    *c = (hd_call){.desk = desk, .request = r, .protocol = protocols[0]};
+    hd_arena_init(&c->memory, hd_allocator_host, 4096);
+    c->route = find_route(c, r->method, methods, sizeof methods);
+    const char *origin = hd_request_header(r, "Origin");
+    if (!hd_gate_is_host(&desk->gate, hd_request_header(r, "Host")))
+        hd_call_fail(c, 403, "this server is not called by that Host: start it with --host NAME");
+    else if (strcmp(r->method, "GET") && strcmp(r->method, "HEAD") && !hd_gate_is_origin(&desk->gate, origin))
+        hd_call_fail(c, 403, "pages of that Origin may not ask: start the server with --origin URL");
+    else if (!c->route && !*methods)
+        hd_call_fail(c, 404, "Not found");
+    else if (!c->route) {
+        snprintf(methods + strlen(methods), sizeof methods - strlen(methods), "OPTIONS");
+        hd_request_put_header(r, "Allow", methods);
+        if (!strcmp(r->method, "OPTIONS"))
+            hd_request_answer(r, 204, NULL, NULL);
+        else
+            hd_call_fail(c, 405, "Method not allowed");
+    }
+    if (origin && desk->gate.origins && hd_gate_is_origin(&desk->gate, origin)) {
+        hd_request_put_header(r, "Access-Control-Allow-Origin", origin);
+        hd_request_put_header(r, "Access-Control-Allow-Headers", "Authorization, Content-Type");
+        hd_request_put_header(r, "Access-Control-Allow-Methods", "GET, POST");
+        hd_request_put_header(r, "Vary", "Origin");
+    }
+}
+
+/* Whether a key was given that is known; if not, that is answered. */
+static bool may_ask(hd_call *c)
+{
+    static const char bearer[] = "Bearer ";
+    const hd_gate *g = &c->desk->gate;
+    if (!g->keys || c->route->open) return true;
+    const char *auth = hd_request_header(c->request, "Authorization");
+    const char *key = hd_request_header(c->request, "X-Api-Key");
+    if (auth && !strncasecmp(auth, bearer, sizeof bearer - 1)) key = auth + sizeof bearer - 1;
+    if (!key || !*key) key = hd_params_text(c->params, "api_key");
+    if (!key || !*key)
+        hd_call_fail(c, c->protocol->no_key, "an API key is required");
+    else if (!hd_gate_knows(g, key))
+        hd_call_fail(c, c->protocol->wrong_key, "Invalid API key");
+    else
+        return true;
+    return false;
+}
+
+static void begin(void *context, hd_request *r)
+{
+    hd_call *c = r->of;
+    hd_err err = {0};
+    (void)context;
+    if (r->woken) {
+        if (job_ok(c)) c->route->finish(c);
+        return;
+    }
+    const char *type = r->body_size ? hd_request_header(r, "Content-Type") : NULL;
+    if (hd_params_read(&c->params, &c->memory, type, r->query, r->body, r->body_size, &err))
+        hd_call_fail(c, err.status == HD_ENOMEM ? 503 : 400, "%s", err.text);
+    else if (may_ask(c))
+        c->route->begin(c);
+}
+
+static void release(void *context, hd_request *r)
+{
+    hd_call *c = r->of;
+    (void)context;
+    if (c->release && c->own) c->release(c->own);
+    hd_arena_release(&c->memory);
+    hd_mem_free(c);
+}
+
+const hd_http_user hd_api_user = {.look = look, .begin = begin, .release = release};

@@ -1,0 +1,71 @@
+/* A request while a protocol answers it. A protocol is a table of routes and the way it writes errors: one
+   file and one line of HD_PROTOCOL_LIST. */
+#ifndef HD_SERVE_API_CALL_H
+#define HD_SERVE_API_CALL_H
+
+#include "serve/engine/models.h"
+#include "serve/gate.h"
+#include "serve/http/http.h"
+#include "serve/parse/params.h"
+#include "view/draw/json_members.h"
+
+/* What all calls of a server share. */
+typedef struct hd_desk {
+    hd_models models;
+    hd_gate gate;
+    double deadline;      /* seconds for a request */
+    size_t most_texts;    /* of a request */
+    size_t most_best;     /* translations of a text */
+    bool describe;        /* /spec is there */
+    atomic_bool draining; /* the server ends: nothing new is begun */
+    hd_log log;
+} hd_desk;
+
+typedef struct hd_call hd_call;
+
+typedef struct hd_endpoint {
+    const char *method, *path;
+    void (*begin)(hd_call *c);  /* answers, or hands a job to an engine */
+    void (*finish)(hd_call *c); /* the job has ended; NULL: it has none */
+    bool open;                  /* needs no key */
+} hd_endpoint;
+
+typedef struct hd_protocol {
+    const hd_endpoint *routes; /* ends with one without path */
+    /* The body of an error. */
+    void (*write_error)(hd_text *to, int status, const char *text);
+    int no_key, wrong_key; /* statuses */
+} hd_protocol;
+
+/* In this order routes are looked for; the first one answers what nobody has. */
+#define HD_PROTOCOL_LIST(X) X(libretranslate)
+
+#define X(name) extern const hd_protocol hd_protocol_##name;
+HD_PROTOCOL_LIST(X)
+#undef X
+
+struct hd_call {
+    hd_desk *desk;
+    hd_request *request;
+    const hd_protocol *protocol;
+    const hd_endpoint *route;
+    hd_arena memory;
+    json_t *params; /* an object */
+    hd_job *job;    /* that was submitted; NULL: none */
+    hd_engine *engine;
+    void *own;                  /* the route's, in `memory` */
+    void (*release)(void *own); /* what is not in memory; NULL: nothing */
+};
+
+/* The functions that the server calls. */
+extern const hd_http_user hd_api_user; /* its context is the desk */
+
+void hd_call_fail(hd_call *c, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Takes a text in JSON over. */
+void hd_call_answer(hd_call *c, hd_text *json);
+/* Zeroed memory that lasts as long as the call; NULL: the call has failed. */
+void *hd_call_take(hd_call *c, size_t count, size_t size);
+/* Hands the job, which must last as long as the call, to an engine and waits; or the call fails. */
+void hd_call_submit(hd_call *c, hd_engine *e, hd_job *j);
+
+#endif

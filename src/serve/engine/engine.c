@@ -1,0 +1,221 @@
+/* A model with a thread of its own. The lock guards the queue and the counters; the model, its run and the
+   worker are the thread's. */
+#include "serve/engine/engine.h"
+
+#include <math.h>
+#include <pthread.h>
+
+#include "base/mem.h"
+#include "base/system/clock.h"
+#include "serve/engine/worker.h"
+
+struct hd_engine {
+    hd_engine_opt opt;
+    hd_backend *backend;
+    hd_run run;
+    hd_model_folder model;
+    const hd_worker_type *type;
+    void *worker;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool started, opened, stop;
+    hd_status status; /* of opening */
+    hd_err err;
+    hd_job *first, **last; /* that wait */
+    hd_engine_load load;
+};
+
+static const hd_worker_type *const workers[HD_TRAIN_TASKS] = {
+#define X(TASK, name) [HD_TRAIN_##TASK] = &hd_worker_##name,
+    HD_WORKER_LIST(X)
+#undef X
+};
+
+/* -- the thread -- */
+
+static void end_job(void *context, hd_job *j, hd_job_end end)
+{
+    hd_engine *e = context;
+    pthread_mutex_lock(&e->lock);
+    e->load.running--;
+    e->load.jobs[end]++;
+    if (end == HD_JOB_DONE) e->load.tokens += j->tokens;
+    pthread_mutex_unlock(&e->lock);
+    j->end = end;
+    j->done(j);
+}
+
+static hd_status open_model(hd_engine *e, hd_err *err)
+{
+    const hd_engine_opt *o = &e->opt;
+    const hd_backend_opt opt = {.threads = o->threads, .precision = o->precision, .log = &o->log};
+    hd_status s = hd_backend_new(&e->backend, o->device, &opt, err);
+    if (!s) s = hd_run_init(&e->run, e->backend, err);
+    if (!s) s = hd_model_folder_open(&e->model, o->folder, NULL, e->backend, o->weights, err);
+    if (s) return s;
+    e->type = workers[e->model.task->id];
+    if (!e->type)
+        return hd_err_set(err, HD_EARG, "%s: a model for '%s' cannot be served", o->folder,
+                          e->model.task->name);
+    const hd_worker_use use = {&e->run, &e->model, o, end_job, e};
+    return e->type->open(&e->worker, &use, err);
+}
+
+static void close_model(hd_engine *e)
+{
+    hd_model_folder_release(&e->model);
+    if (e->run.backend) hd_run_release(&e->run);
+    hd_backend_free(e->backend);
+}
+
+/* The next job, with the lock held; NULL: none waits. */
+static hd_job *next_job(hd_engine *e)
+{
+    hd_job *j = e->first;
+    if (!j) return NULL;
+    e->first = j->next;
+    if (!e->first) e->last = &e->first;
+    e->load.waiting--, e->load.running++;
+    e->load.waiting_tokens -= j->tokens;
+    e->load.waited += hd_seconds() - j->submitted;
+    return j;
+}
+
+static void begin_job(hd_engine *e, hd_job *j)
+{
+    if (j->cancel && atomic_load(j->cancel))
+        end_job(e, j, HD_JOB_CANCELED);
+    else if (j->deadline && hd_seconds() > j->deadline)
+        end_job(e, j, HD_JOB_LATE);
+    else
+        e->type->take(e->worker, j);
+}
+
+static void turn(hd_engine *e)
+{
+    double from = hd_seconds();
+    e->type->turn(e->worker);
+    double seconds = hd_seconds() - from;
+    pthread_mutex_lock(&e->lock);
+    e->load.busy += seconds;
+    pthread_mutex_unlock(&e->lock);
+}
+
+static void *work(void *context)
+{
+    hd_engine *e = context;
+    hd_err err = {0};
+    hd_status s = open_model(e, &err);
+    pthread_mutex_lock(&e->lock);
+    e->opened = true, e->status = s, e->err = err;
+    pthread_cond_broadcast(&e->changed);
+    while (!s && !e->stop) {
+        hd_job *j = e->type->has_room(e->worker) ? next_job(e) : NULL;
+        size_t running = e->load.running;
+        if (!j && !running) {
+            pthread_cond_wait(&e->changed, &e->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&e->lock);
+        if (j)
+            begin_job(e, j);
+        else
+            turn(e);
+        pthread_mutex_lock(&e->lock);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return NULL;
+}
+
+/* -- from outside -- */
+
+hd_status hd_engine_new(hd_engine **out, const hd_engine_opt *opt, hd_err *err)
+{
+    hd_engine *e = hd_mem_zero(sizeof *e);
+    if (!e) return hd_err_nomem(err, sizeof *e);
+    e->opt = *opt;
+    e->last = &e->first;
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_cond_init(&e->changed, NULL);
+    e->started = !pthread_create(&e->thread, NULL, work, e);
+    if (!e->started) return hd_engine_free(e), hd_err_set(err, HD_ELIMIT, "a thread cannot be started");
+    *out = e;
+    return HD_OK;
+}
+
+hd_status hd_engine_ready(hd_engine *e, hd_err *err)
+{
+    pthread_mutex_lock(&e->lock);
+    while (!e->opened) pthread_cond_wait(&e->changed, &e->lock);
+    pthread_mutex_unlock(&e->lock);
+    return e->status ? hd_err_set(err, e->status, "%s", e->err.text) : HD_OK;
+}
+
+void hd_engine_stop(hd_engine *e)
+{
+    pthread_mutex_lock(&e->lock);
+    e->stop = true;
+    pthread_cond_broadcast(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+    if (e->started) pthread_join(e->thread, NULL);
+    e->started = false;
+    for (hd_job *j; (j = next_job(e));) end_job(e, j, HD_JOB_STOPPED);
+    if (e->type) e->type->free(e->worker);
+    e->worker = NULL;
+}
+
+void hd_engine_free(hd_engine *e)
+{
+    if (!e) return;
+    hd_engine_stop(e);
+    close_model(e);
+    pthread_mutex_destroy(&e->lock);
+    pthread_cond_destroy(&e->changed);
+    hd_mem_free(e);
+}
+
+const char *hd_engine_name(const hd_engine *e)
+{
+    return e->opt.name;
+}
+
+const hd_model_folder *hd_engine_model(const hd_engine *e)
+{
+    return &e->model;
+}
+
+/* Seconds until what waits is done, by what was done so far. */
+static double seconds_left(const hd_engine_load *l)
+{
+    double rate = l->busy > 0 ? (double)l->tokens / l->busy : 0;
+    double seconds = rate > 0 ? ceil((double)l->waiting_tokens / rate) : 1;
+    return seconds < 1 ? 1 : seconds > 60 ? 60 : seconds;
+}
+
+bool hd_engine_submit(hd_engine *e, hd_job *j, double *retry)
+{
+    pthread_mutex_lock(&e->lock);
+    bool fits = !e->stop && (!e->load.waiting || e->load.waiting_tokens + j->tokens <= e->opt.queue_tokens);
+    if (fits) {
+        j->next = NULL, j->submitted = hd_seconds();
+        *e->last = j;
+        e->last = &j->next;
+        e->load.waiting++, e->load.waiting_tokens += j->tokens;
+        pthread_cond_signal(&e->changed);
+    } else {
+        e->load.refused++;
+        *retry = seconds_left(&e->load);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return fits;
+}
+
+hd_engine_load hd_engine_now(hd_engine *e)
+{
+    pthread_mutex_lock(&e->lock);
+    hd_engine_load l = e->load;
+    pthread_mutex_unlock(&e->lock);
+    return l;
+}

@@ -1,0 +1,48 @@
+/* What a request asks a model to do. A job is its owner's memory; from hd_engine_submit until `done` is
+   called it belongs to the engine. */
+#ifndef HD_SERVE_ENGINE_JOB_H
+#define HD_SERVE_ENGINE_JOB_H
+
+#include <stdatomic.h>
+
+#include "task/translate/translate.h"
+
+/* X(NAME, name, how a job ended) */
+#define HD_JOB_END_LIST(X)                          \
+    X(DONE, done, "with its results")               \
+    X(FAILED, failed, "with an error")              \
+    X(CANCELED, canceled, "nobody waited any more") \
+    X(LATE, late, "its deadline was over")          \
+    X(STOPPED, stopped, "the server was shutting down")
+
+#define X(NAME, name, text) HD_JOB_##NAME,
+typedef enum hd_job_end { HD_JOB_END_LIST(X) HD_JOB_ENDS } hd_job_end;
+#undef X
+
+typedef struct hd_job hd_job;
+
+struct hd_job {
+    /* asked */
+    size_t tokens;             /* about, for admission */
+    double deadline;           /* on the clock of hd_seconds; 0: none */
+    const atomic_bool *cancel; /* set by whoever does not wait any more; NULL: nobody does that */
+    void (*done)(hd_job *j);   /* in the engine's thread */
+    void *context;
+    /* answered */
+    hd_job_end end;
+    hd_err err;
+    /* the engine's */
+    hd_job *next;
+    double submitted;
+};
+
+/* Of a translator: lines and what became of each. */
+typedef struct hd_translate_job {
+    hd_job job; /* first */
+    const hd_line *line;
+    size_t lines;
+    size_t best;           /* translations of each */
+    hd_translations found; /* where the job was done; the owner releases them */
+} hd_translate_job;
+
+#endif

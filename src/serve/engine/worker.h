@@ -1,0 +1,34 @@
+/* What a kind of model does with jobs: one file and one line. A worker is used by the thread of its engine
+   alone. */
+#ifndef HD_SERVE_ENGINE_WORKER_H
+#define HD_SERVE_ENGINE_WORKER_H
+
+#include "serve/engine/engine.h"
+
+typedef struct hd_worker_use {
+    hd_run *run;
+    const hd_model_folder *model;
+    const hd_engine_opt *opt;
+    /* Ends a job: it is not the worker's any more. */
+    void (*end)(void *context, hd_job *j, hd_job_end end);
+    void *context;
+} hd_worker_use;
+
+typedef struct hd_worker_type {
+    hd_status (*open)(void **out, const hd_worker_use *use, hd_err *err);
+    /* Whether a further job can join now. */
+    bool (*has_room)(const void *worker);
+    void (*take)(void *worker, hd_job *j);
+    /* Computes for a while; jobs may end. */
+    void (*turn)(void *worker);
+    void (*free)(void *worker); /* jobs that it has end as STOPPED; accepts NULL */
+} hd_worker_type;
+
+/* X(task of the model, name) */
+#define HD_WORKER_LIST(X) X(TRANSLATE, translating)
+
+#define X(TASK, name) extern const hd_worker_type hd_worker_##name;
+HD_WORKER_LIST(X)
+#undef X
+
+#endif
