@@ -13,7 +13,7 @@ enum {
     STRIP = 2 * HALF,
     STEP = 32, /* numbers of a row of a tile: pairs of k */
     TILE = HALF * STEP,
-    K_BLOCK = 512,    /* a strip stays in L1 */
+    K_BLOCK = 1024,   /* c is read and written once for each */
     FEW_DEPTH = 4096, /* where one tile holds all rows */
     GROUP = 512,      /* rows whose panels stay in L2 */
     PANEL = GROUP * K_BLOCK,
@@ -222,18 +222,19 @@ static void tile_of(const place *to, shape *was, size_t rows, size_t columns, co
         tile(to, rows, false, columns > HALF, a, b, steps);
 }
 
-/* Strip j of rows [i, i+count), k from kb: tile after tile down the rows, so that the strip stays in L1. */
-static void strip_down(const hd_product *p, shape *was, const uint16_t *panel, size_t i, size_t count,
-                       size_t j, size_t kb, size_t kn)
+/* Columns [nb, end) of rows [i, i+count), k from kb: tile after tile across, so that c is written along its
+   rows, which lie on pages of their own; the strips stay in L2. */
+static void panels_across(const hd_product *p, shape *was, const uint16_t *panel, size_t i, size_t count,
+                          size_t nb, size_t end, size_t kb, size_t kn)
 {
     static const float zeros[STRIP];
-    const uint16_t *b = (const uint16_t *)p->weight + j * deep(p->b_depth) + kb * STRIP;
-    const size_t width = p->n - j < STRIP ? p->n - j : STRIP;
-    for (size_t at = 0; at < count; at += ROWS) {
-        place to = place_of(p, i + at, j, kb, zeros);
-        tile_of(&to, was, count - at < ROWS ? count - at : ROWS, width, panel + at * deep(kn), b,
-                deep(kn) / STEP);
-    }
+    const uint16_t *b = (const uint16_t *)p->weight + kb * STRIP;
+    for (size_t at = 0; at < count; at += ROWS)
+        for (size_t j = nb; j < end; j += STRIP) {
+            place to = place_of(p, i + at, j, kb, zeros);
+            tile_of(&to, was, count - at < ROWS ? count - at : ROWS, p->n - j < STRIP ? p->n - j : STRIP,
+                    panel + at * deep(kn), b + j * deep(p->b_depth), deep(kn) / STEP);
+        }
 }
 
 static void multiply(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
@@ -250,7 +251,7 @@ static void multiply(const hd_product *p, size_t row, size_t row_end, size_t str
             pack_panels(panel, p, i, count, kb, kn);
             for (size_t nb = from; nb < till; nb += N_BLOCK) {
                 const size_t end = till - nb < N_BLOCK ? till : nb + N_BLOCK;
-                for (size_t j = nb; j < end; j += STRIP) strip_down(p, &was, panel, i, count, j, kb, kn);
+                panels_across(p, &was, panel, i, count, nb, end, kb, kn);
                 if (kb + kn >= p->k) p->finish(p, i, count, nb, end);
             }
         }
