@@ -126,51 +126,57 @@ INLINE void round_tile(uint16_t *to, size_t rows, bool turned, const float *from
 
 /* -- b: [steps][two tiles] in each strip -- */
 
-INLINE void pack_strip(uint16_t *to, const hd_packing *b, bool transposed, size_t j)
+/* Rows of b lie under each other or side by side: each is read along, through all strips or a whole strip. */
+INLINE void pack_step(uint16_t *to, const hd_packing *b, bool transposed, size_t j, size_t l)
 {
     const size_t width = b->n - j < STRIP ? b->n - j : STRIP, along = transposed ? b->stride : 1,
                  under = transposed ? 1 : b->stride;
-    for (size_t l = 0; l < b->k; l += STEP, to += 2 * TILE)
-        for (size_t at = 0; at < width; at += HALF)
-            round_tile(to + at * STEP, HALF, transposed, b->b + (j + at) * along + l * under, b->stride,
-                       transposed, width - at < HALF ? width - at : HALF, b->k - l < STEP ? b->k - l : STEP);
+    for (size_t at = 0; at < width; at += HALF)
+        round_tile(to + at * STEP, HALF, transposed, b->b + (j + at) * along + l * under, b->stride,
+                   transposed, width - at < HALF ? width - at : HALF, b->k - l < STEP ? b->k - l : STEP);
 }
 
 static void pack(void *packed, const hd_packing *b, size_t strip, size_t strip_end)
 {
-    for (size_t j = strip * STRIP; j < strip_end * STRIP && j < b->n; j += STRIP) {
-        uint16_t *to = (uint16_t *)packed + j * deep(b->k);
-        if (b->transposed)
-            pack_strip(to, b, true, j);
-        else
-            pack_strip(to, b, false, j);
-    }
+    const size_t from = strip * STRIP, till = strip_end * STRIP < b->n ? strip_end * STRIP : b->n,
+                 depth = deep(b->k);
+    uint16_t *to = packed;
+    if (b->transposed)
+        for (size_t j = from; j < till; j += STRIP)
+            for (size_t l = 0; l < b->k; l += STEP) pack_step(to + j * depth + l * STRIP, b, true, j, l);
+    else
+        for (size_t l = 0; l < b->k; l += STEP)
+            for (size_t j = from; j < till; j += STRIP) pack_step(to + j * depth + l * STRIP, b, false, j, l);
 }
 
 /* -- a: [steps][rows] in each panel -- */
 
-INLINE void pack_panel(uint16_t *to, const hd_product *p, bool transposed, size_t i, size_t rows, size_t kb,
-                       size_t kn)
+INLINE void pack_tiles(uint16_t *to, const hd_product *p, bool transposed, size_t i, size_t rows, size_t k,
+                       size_t deep_to)
 {
     const size_t along = transposed ? 1 : p->a_stride, under = transposed ? p->a_stride : 1;
-    for (size_t l = 0; l < kn; l += STEP)
-        for (size_t at = 0; at < rows; at += HALF) {
-            const size_t count = rows - at < HALF ? rows - at : HALF;
-            round_tile(to, count, transposed, p->a + (i + at) * along + (kb + l) * under, p->a_stride,
-                       !transposed, count, kn - l < STEP ? kn - l : STEP);
-            to += count * STEP;
-        }
+    for (size_t at = 0; at < rows; at += HALF) {
+        const size_t count = rows - at < HALF ? rows - at : HALF;
+        round_tile(to, count, transposed, p->a + (i + at) * along + k * under, p->a_stride, !transposed,
+                   count, deep_to - k < STEP ? deep_to - k : STEP);
+        to += count * STEP;
+    }
 }
 
 static void pack_panels(uint16_t *panel, const hd_product *p, size_t i, size_t count, size_t kb, size_t kn)
 {
-    for (size_t at = 0; at < count; at += ROWS) {
-        const size_t rows = count - at < ROWS ? count - at : ROWS;
-        if (p->a_transposed)
-            pack_panel(panel + at * deep(kn), p, true, i + at, rows, kb, kn);
-        else
-            pack_panel(panel + at * deep(kn), p, false, i + at, rows, kb, kn);
+    const size_t depth = deep(kn);
+#define PANEL_STEP(transposed)                                                                   \
+    {                                                                                            \
+        const size_t rows = count - at < ROWS ? count - at : ROWS;                               \
+        pack_tiles(panel + at * depth + l * rows, p, transposed, i + at, rows, kb + l, kb + kn); \
     }
+    if (p->a_transposed)
+        for (size_t l = 0; l < kn; l += STEP)
+            for (size_t at = 0; at < count; at += ROWS) PANEL_STEP(true)
+    else
+        for (size_t at = 0; at < count; at += ROWS)
+            for (size_t l = 0; l < kn; l += STEP) PANEL_STEP(false)
 }
 
 /* -- products -- */
@@ -187,14 +193,14 @@ INLINE void tile(const place *p, size_t rows, bool down, bool across, const uint
     if (down && across) _tile_loadd(3, p->start + HALF * p->start_stride + HALF, start);
     for (; steps; steps--, a += rows * STEP, b += 2 * TILE) {
         _tile_loadd(6, b, AMX_BYTES);
-        _tile_loadd(4, a, AMX_BYTES);
+        _tile_stream_loadd(4, a, AMX_BYTES);
         _tile_dpbf16ps(0, 4, 6);
         if (across) {
             _tile_loadd(7, b + TILE, AMX_BYTES);
             _tile_dpbf16ps(1, 4, 7);
         }
         if (down) {
-            _tile_loadd(5, a + TILE, AMX_BYTES);
+            _tile_stream_loadd(5, a + TILE, AMX_BYTES);
             _tile_dpbf16ps(2, 5, 6);
             if (across) _tile_dpbf16ps(3, 5, 7);
         }
