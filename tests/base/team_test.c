@@ -24,21 +24,19 @@ static hd_team *team_of(int threads)
 enum { MOST = 5000 };
 
 struct cover {
-    int owner[MOST]; /* worker + 1 */
-    int calls[64];
-    size_t begin[64], end[64];
+    int times[MOST]; /* of each index */
+    size_t calls[8], done[8], least[8];
 };
 
 static void cover(void *arg, size_t begin, size_t end, int worker)
 {
     struct cover *c = arg;
-    for (size_t i = begin; i < end; i++) c->owner[i] += worker + 1;
-    c->calls[worker]++;
-    c->begin[worker] = begin;
-    c->end[worker] = end;
+    for (size_t i = begin; i < end; i++) c->times[i]++;
+    if (!c->calls[worker]++ || end - begin < c->least[worker]) c->least[worker] = end - begin;
+    c->done[worker] += end - begin;
 }
 
-static void every_index_is_covered_once_in_order(void **state)
+static void every_index_is_covered_once(void **state)
 {
     (void)state;
     static const size_t counts[] = {1, 2, 3, 4, 5, 7, 8, 64, 1000, 4999};
@@ -49,32 +47,25 @@ static void every_index_is_covered_once_in_order(void **state)
             for (size_t k = 0; k < sizeof grains / sizeof *grains; k++) {
                 struct cover c = {0};
                 hd_team_run(t, counts[i], grains[k], cover, &c);
-                size_t next = 0;
-                for (int w = 0; w < threads && next < counts[i]; w++) {
-                    assert_int_equal(c.calls[w], 1);
-                    assert_int_equal(c.begin[w], next);
-                    next = c.end[w];
-                    if (next < counts[i]) assert_true(c.end[w] - c.begin[w] >= grains[k]);
-                    for (size_t x = c.begin[w]; x < next; x++) assert_int_equal(c.owner[x], w + 1);
-                }
-                assert_int_equal(next, counts[i]);
-                if (counts[i] < MOST) assert_int_equal(c.owner[counts[i]], 0);
+                for (size_t x = 0; x < MOST; x++) assert_int_equal(c.times[x], x < counts[i]);
+                for (int w = threads; w < 8; w++) assert_int_equal(c.calls[w], 0);
             }
         }
         hd_team_free(t);
     }
 }
 
-static void the_split_is_always_the_same(void **state)
+static void pieces_have_the_grain(void **state)
 {
     (void)state;
-    hd_team *t = team_of(3);
-    struct cover first = {0};
-    hd_team_run(t, 1000, 7, cover, &first);
+    hd_team *t = team_of(2);
     for (int i = 0; i < 100; i++) {
-        struct cover next = {0};
-        hd_team_run(t, 1000, 7, cover, &next);
-        assert_memory_equal(&first, &next, sizeof first);
+        struct cover c = {0};
+        hd_team_run(t, 4000, 250, cover, &c); /* divides a worker's 2,000: none is left over at their end */
+        for (int w = 0; w < 2; w++) assert_true(!c.calls[w] || c.least[w] >= 250);
+        c = (struct cover){0};
+        hd_team_run(t, 4000, 2000, cover, &c);
+        assert_int_equal(c.calls[0] + c.calls[1], 2);
     }
     hd_team_free(t);
 }
@@ -125,6 +116,23 @@ static void uneven(void *arg, size_t begin, size_t end, int worker)
     for (size_t i = begin; i < end; i++) sum[worker] += (long)i;
 }
 
+static void slow_second(void *arg, size_t begin, size_t end, int worker)
+{
+    if (worker) sleep_a_while(50000000);
+    cover(arg, begin, end, worker);
+}
+
+static void a_slow_worker_is_helped(void **state)
+{
+    (void)state;
+    hd_team *t = team_of(2);
+    struct cover c = {0};
+    hd_team_run(t, 1000, 1, slow_second, &c);
+    for (size_t x = 0; x < 1000; x++) assert_int_equal(c.times[x], 1);
+    assert_true(c.done[0] > 500);
+    hd_team_free(t);
+}
+
 /* Pauses around the length of the spin, on both sides, meet workers and caller just as they fall asleep. */
 static void sleepers_are_always_woken(void **state)
 {
@@ -151,7 +159,7 @@ static void some_workers_may_be_left_out(void **state)
         struct cover c = {0};
         size_t count = 1 + run * 7 % 6;
         hd_team_run(t, count, 1, cover, &c);
-        for (size_t i = 0; i < count; i++) assert_true(c.owner[i] > 0);
+        for (size_t i = 0; i < count; i++) assert_int_equal(c.times[i], 1);
     }
     hd_team_free(t);
 }
@@ -185,7 +193,7 @@ static void a_team_of_one_starts_no_thread(void **state)
     struct cover c = {0};
     assert_int_equal(hd_team_size(t), 1);
     hd_team_run(t, 100, 1, cover, &c);
-    assert_int_equal(c.end[0], 100);
+    assert_int_equal(c.done[0], 100);
     hd_team_free(t);
     hd_team_free(NULL);
 }
@@ -225,8 +233,9 @@ static void lack_of_memory_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_index_is_covered_once_in_order),
-        cmocka_unit_test(the_split_is_always_the_same),
+        cmocka_unit_test(every_index_is_covered_once),
+        cmocka_unit_test(pieces_have_the_grain),
+        cmocka_unit_test(a_slow_worker_is_helped),
         cmocka_unit_test(nothing_to_do_calls_nothing),
         cmocka_unit_test(writes_are_visible_in_the_next_run),
         cmocka_unit_test(sleepers_are_always_woken),

@@ -1,6 +1,6 @@
-/* The product over threads: b is packed once (or was, by prepare), then each worker takes a fixed range of
-   rows, or of columns when there are few rows. For few rows packing all of b is not worth it: they read the
-   weights unpacked. No element is ever summed by two workers. */
+/* The product over threads: b is packed once (or was, by prepare), then workers take pieces of the
+   rows, or a range of columns each when there are few rows. For few rows packing all of b is not worth it:
+   they read the weights unpacked. No element is ever summed by two workers. */
 #include <stdio.h>
 
 #include "backend/cpu/form/form.h"
@@ -140,8 +140,10 @@ static hd_status multiply(hd_backend *backend, const hd_gemm_args *g)
     j.by_rows =
         !j.p.b_stride && tiles >= threads && idle_share(tiles, threads) <= idle_share(strips, threads);
     size_t units = j.by_rows ? tiles : strips,
-           work = (j.by_rows ? tile * j.p.n : j.strip * j.p.m) * (j.p.k + 1);
-    hd_team_run(cpu->team, units, 1 + 16 * HD_GRAIN / work, multiply_part, &j);
+           work = (j.by_rows ? tile * j.p.n : j.strip * j.p.m) * (j.p.k + 1),
+           grain = 1 + 16 * HD_GRAIN / work, share = (units + threads - 1) / threads;
+    if (!j.by_rows && grain < share) grain = share; /* all rows are packed again for each piece of columns */
+    hd_team_run(cpu->team, units, grain, multiply_part, &j);
     if (g->draw.p <= 0) return HD_OK;
     return backend->kernel.dropout(backend, &(hd_dropout_args){.y = g->y, .x = g->y, .draw = g->draw});
 }

@@ -1,7 +1,8 @@
-/* A team of threads for loops with static splits. Each worker has its own job and two bells, so that idle
-   workers are never woken and never read a job that is being replaced. Easy to get wrong: the sleep. The
-   caller stores the job number and then checks for a sleeper; a worker marks itself asleep and then checks
-   the number; both with sequential consistency. */
+/* A team of threads. Each worker has a range of its own, which it takes in pieces; who is done takes pieces
+   of others, since cores that are shared with other programs are not equally fast. Each has its own job and
+   two bells, so that idle workers are never woken and never read a job that is being replaced. Easy to get
+   wrong: the sleep. The caller stores the job number and then checks for a sleeper; a worker marks itself
+   asleep and then checks the number; both with sequential consistency. */
 #include "base/system/team.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@
 
 #include "base/mem.h"
 
-enum { MOST_THREADS = 1024, SPIN_NS = 40000, LINE = 64 };
+enum { MOST_THREADS = 1024, SPIN_NS = 40000, LINE = 64, PIECES = 4 };
 
 typedef struct bell {
     _Alignas(LINE) atomic_uint number; /* of the last job started */
@@ -30,14 +31,15 @@ typedef struct worker {
     unsigned job;   /* jobs started, as counted by the caller */
     hd_team_fn *fn; /* NULL: end the thread */
     void *arg;
-    size_t begin, end;
+    size_t end, piece;
+    _Alignas(LINE) atomic_size_t next; /* where the next piece of its range begins */
     pthread_t thread;
     hd_team *team;
     int index;
 } worker;
 
 struct hd_team {
-    int threads;
+    int threads, parts; /* parts: workers of the job at hand */
     long spin_ns;
     worker *worker; /* worker[0] is the caller: no thread, no bells */
 };
@@ -91,6 +93,17 @@ static void ring(bell *b, unsigned number)
     pthread_mutex_unlock(&b->lock);
 }
 
+/* Pieces of the worker's own range, then of the others'. */
+static void do_pieces(hd_team *t, int index, hd_team_fn *fn, void *arg)
+{
+    for (int i = 0; i < t->parts; i++) {
+        worker *w = &t->worker[(index + i) % t->parts];
+        size_t begin;
+        while ((begin = atomic_fetch_add_explicit(&w->next, w->piece, memory_order_relaxed)) < w->end)
+            fn(arg, begin, w->end - begin < w->piece ? w->end : begin + w->piece, index);
+    }
+}
+
 static void *work(void *arg)
 {
     worker *w = arg;
@@ -98,17 +111,15 @@ static void *work(void *arg)
     for (unsigned job = 1;; job++) {
         wait_for(&w->start, job, spin_ns);
         if (!w->fn) return NULL;
-        w->fn(w->arg, w->begin, w->end, w->index);
+        do_pieces(w->team, w->index, w->fn, w->arg);
         ring(&w->done, job);
     }
 }
 
-static void call(worker *w, hd_team_fn *fn, void *arg, size_t begin, size_t end)
+static void call(worker *w, hd_team_fn *fn, void *arg)
 {
     w->fn = fn;
     w->arg = arg;
-    w->begin = begin;
-    w->end = end;
     ring(&w->start, ++w->job);
 }
 
@@ -191,7 +202,7 @@ hd_status hd_team_new(hd_team **out, int threads, hd_err *err)
 void hd_team_free(hd_team *t)
 {
     if (!t) return;
-    for (int i = 1; i < t->threads; i++) call(&t->worker[i], NULL, NULL, 0, 0);
+    for (int i = 1; i < t->threads; i++) call(&t->worker[i], NULL, NULL);
     for (int i = 1; i < t->threads; i++) {
         pthread_join(t->worker[i].thread, NULL);
         bell_release(&t->worker[i].start);
@@ -215,12 +226,15 @@ void hd_team_run(hd_team *t, size_t count, size_t grain, hd_team_fn *fn, void *a
         fn(arg, 0, count, 0);
         return;
     }
-    int parts = 1;
-    for (size_t begin = part; begin < count; parts++) {
-        size_t end = count - begin < part ? count : begin + part;
-        call(&t->worker[parts], fn, arg, begin, end);
-        begin = end;
+    size_t piece = part / PIECES + (part % PIECES != 0);
+    if (piece < grain) piece = grain;
+    t->parts = 0;
+    for (size_t begin = 0; begin < count; begin = t->worker[t->parts++].end) {
+        worker *w = &t->worker[t->parts];
+        w->end = count - begin < part ? count : begin + part, w->piece = piece;
+        atomic_store_explicit(&w->next, begin, memory_order_relaxed);
     }
-    fn(arg, 0, part, 0);
-    for (int i = 1; i < parts; i++) wait_for(&t->worker[i].done, t->worker[i].job, t->spin_ns);
+    for (int i = 1; i < t->parts; i++) call(&t->worker[i], fn, arg);
+    do_pieces(t, 0, fn, arg);
+    for (int i = 1; i < t->parts; i++) wait_for(&t->worker[i].done, t->worker[i].job, t->spin_ns);
 }

@@ -1,5 +1,5 @@
-/* A team of threads for loops with static splits: part i of n always covers the same range, so results cannot
-   depend on timing. One caller at a time. Waiting threads spin briefly, then sleep. */
+/* A team of threads for loops whose pieces may be done by any worker, in any order: nothing may depend on who
+   does which. One caller at a time. Waiting threads spin briefly, then sleep. */
 #ifndef HD_BASE_SYSTEM_TEAM_H
 #define HD_BASE_SYSTEM_TEAM_H
 
@@ -18,8 +18,9 @@ hd_status hd_team_new(hd_team **out, int threads,
 void hd_team_free(hd_team *t);
 int hd_team_size(const hd_team *t);
 
-/* Splits [0, count) into at most hd_team_size() contiguous parts of at least `grain` (last one excepted),
-   runs them, returns when all are done. Changes by other workers are visible afterwards. */
+/* Splits [0, count) into a range for each worker and those into pieces of at least `grain` (the last of a
+   range excepted), runs each once, returns when all are done. A worker that is done with its range takes
+   pieces of the others'. Changes by other workers are visible afterwards. */
 void hd_team_run(hd_team *t, size_t count, size_t grain, hd_team_fn *fn, void *arg);
 
 #endif
