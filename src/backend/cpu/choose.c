@@ -1,5 +1,6 @@
 /* Choosing columns: the k largest of a row, and a random one by its probability. Equal values go to the
    smaller column, so results do not depend on the order of comparison. */
+#include "backend/cpu/best.h"
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/exponent.h"
 #include "base/rng.h"
@@ -40,46 +41,26 @@ static void unheap(const hd_real *x, int32_t *heap, int k)
     }
 }
 
-static bool any(ivec mask)
-{
-    uint64_t word[sizeof mask / sizeof(uint64_t)], all = 0;
-    memcpy(word, &mask, sizeof mask);
-    for (size_t i = 0; i < sizeof mask / sizeof *word; i++) all |= word[i];
-    return all != 0;
-}
-
-/* The first column from c on whose group has a number that is not at most x[worst]; n: there is none. */
-static size_t skip(const hd_real *x, size_t c, size_t n, int32_t worst)
-{
-    vec bound = hd_spread(x[worst]);
-    for (; c + 8 * VL <= n; c += 8 * VL) {
-        ivec less = hd_load(x + c) <= bound;
-        UNROLL for (size_t j = 1; j < 8; j++) less &= hd_load(x + c + j * VL) <= bound;
-        if (any(~less)) return c;
-    }
-    return c;
-}
-
-/* The k first in rank of n columns, in order. */
+/* The k first in rank of n columns, in order: those that reach what k columns reach, then whatever ranks
+   before the last of those kept. */
 static void top_row(int32_t *ids, const hd_real *x, size_t n, int k)
 {
-    for (int i = 0; i < k; i++) ids[i] = i;
-    for (int i = k / 2 - 1; i >= 0; i--) sink(x, ids, k, i);
-    for (size_t c = (size_t)k, end; c < n; c = end) {
-        c = skip(x, c, n, ids[0]);
-        end = c + 8 * VL < n ? c + 8 * VL : n;
-        for (; c < end; c++)
-            if (!(x[c] <= x[ids[0]]) && before(x, (int32_t)c, ids[0]))
-                ids[0] = (int32_t)c, sink(x, ids, k, 0);
+    const hd_real reached = hd_row_reached(x, n, (size_t)k);
+    size_t c = 0;
+    for (int i = 0; i < k; i++, c++) {
+        if (reached > -INFINITY) c = hd_row_next(x, c, n, reached, false);
+        ids[i] = (int32_t)c;
     }
+    for (int i = k / 2 - 1; i >= 0; i--) sink(x, ids, k, i);
+    for (; (c = hd_row_next(x, c, n, x[ids[0]], true)) < n; c++)
+        if (before(x, (int32_t)c, ids[0])) ids[0] = (int32_t)c, sink(x, ids, k, 0);
     unheap(x, ids, k);
 }
 
-/* Log-probabilities of some columns, to the bit those of log-softmax. */
+/* Log-probabilities of some columns, the first of them the largest, to the bit those of log-softmax. */
 static void log_of(hd_real *to, const int32_t *ids, int k, const hd_real *x, size_t n)
 {
-    hd_real max = hd_row_max(x, n),
-            l = max == -INFINITY ? 0 : (hd_real)log((double)hd_row_exp_sum(x, n, max));
+    hd_real max = x[ids[0]], l = max == -INFINITY ? 0 : (hd_real)log((double)hd_row_exp_sum(x, n, max));
     for (int i = 0; i < k; i++) to[i] = max == -INFINITY ? -INFINITY : (x[ids[i]] - max) - l;
 }
 

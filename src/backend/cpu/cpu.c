@@ -209,7 +209,6 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
                              .unprepare = cpu_unprepare,
                              .prepare_int8 = cpu_prepare_int8,
                              .take_int8 = cpu_take_int8,
-                             .rescore = hd_cpu_rescore,
                              .rank_sum = cpu_rank_sum,
                              .rank_sum_begin = hd_ranks() > 1 ? cpu_rank_sum_begin : NULL,
                              .rank_sum_end = cpu_rank_sum_end,
@@ -219,6 +218,7 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
     hd_cpu_choice best = {0};
     hd_status s = hd_cpu_choose(&best, err);
     if (!s) cpu->set = best.set, cpu->form = form_for(precision, &best), cpu->unprepared = best.set->f32;
+    if (!s) cpu->base.rescore = cpu->set->rescore;
     if (!s && opt && opt->training) cpu->unprepared = cpu->form;
     if (!s && cpu->unprepared->stores != HD_REAL) cpu->base.logits = ROUNDED_LOGITS;
     if (!s && !cpu->form) s = hd_err_set(err, HD_EARG, "the engine in double has no int8");

@@ -27,6 +27,7 @@ typedef struct hd_cpu_isa {
     const char *name;
     void (*fill)(hd_kernels *table);
     const struct hd_form *f32, *widened; /* form/form.h */
+    hd_status (*rescore)(hd_backend *b, const hd_rescore_args *a);
 } hd_cpu_isa;
 
 /* At least `each` bytes of scratch for every worker w, at result + w * cpu->scratch_each; and `bytes`

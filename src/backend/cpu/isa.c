@@ -58,5 +58,6 @@ static const hd_form f32 = {.name = ISA_NAME,
                             .multiply = f32_multiply,
                             .trains = true};
 extern const hd_form KERNEL(widened);
+hd_status KERNEL(rescore)(hd_backend *, const hd_rescore_args *);
 
-const hd_cpu_isa HD_PASTE(hd_cpu_isa_, HD_ISA) = {ISA_NAME, fill, &f32, &KERNEL(widened)};
+const hd_cpu_isa HD_PASTE(hd_cpu_isa_, HD_ISA) = {ISA_NAME, fill, &f32, &KERNEL(widened), KERNEL(rescore)};

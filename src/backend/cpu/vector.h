@@ -55,18 +55,29 @@ INLINE vec hd_set(double x)
     return hd_spread((hd_real)x);
 }
 
-/* The first n of a vector; the rest is `fill`. */
+/* The first n of a vector, fewer than all; the rest is `fill`. Without masks in registers a copy of n numbers
+   is a call. */
+#if !defined(HD_REAL_DOUBLE) && HD_VECTOR_BYTES == 64
+INLINE vec hd_load_part(const hd_real *p, size_t n, double fill)
+{
+    return (vec)_mm512_mask_loadu_ps(_mm512_set1_ps((float)fill), (__mmask16)((1u << n) - 1), p);
+}
+INLINE void hd_store_part(hd_real *p, vec v, size_t n)
+{
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
+}
+#else
 INLINE vec hd_load_part(const hd_real *p, size_t n, double fill)
 {
     vec v = hd_set(fill);
     memcpy(&v, p, n * sizeof *p);
     return v;
 }
-
 INLINE void hd_store_part(hd_real *p, vec v, size_t n)
 {
     memcpy(p, &v, n * sizeof *p);
 }
+#endif
 INLINE vec hd_pick(ivec mask, vec yes, vec no)
 {
     return (vec)(((ivec)yes & mask) | ((ivec)no & ~mask));
@@ -100,6 +111,13 @@ INLINE vec hd_pick(ivec mask, vec yes, vec no)
 #define HD_MIN(a, b) hd_pick(a < b, a, b)
 #endif
 
+/* max of x86-64 is its second operand where one is NaN */
+#if defined(HD_REAL_DOUBLE) || !defined(__x86_64__)
+#define HD_LARGER(a, b) hd_pick(a > b, a, b)
+#else
+#define HD_LARGER(a, b) HD_MAX(a, b)
+#endif
+
 #ifndef HD_FMA
 #define HD_FMA(a, b, c) (a) * (b) + (c)
 #endif
@@ -121,6 +139,11 @@ INLINE vec hd_min(vec a, vec b)
 {
     return HD_MIN(a, b);
 }
+/* The larger; b where a is NaN. */
+INLINE vec hd_larger(vec a, vec b)
+{
+    return HD_LARGER(a, b);
+}
 INLINE vec hd_positive(vec x)
 {
     return hd_pick(x > hd_set(0), hd_set(1), hd_set(0));
@@ -130,7 +153,9 @@ INLINE vec hd_abs(vec x)
     return hd_max(-x, x);
 }
 
-/* Sum and maximum over a vector, always in the same order: halves are folded onto each other. */
+/* Sum and maximum over a vector, always in the same order: halves are folded onto each other. Where that is
+   written as a loop, gcc keeps the loop. A NaN in the first number is the maximum, others are not. */
+#if defined(HD_REAL_DOUBLE) || !defined(__x86_64__)
 INLINE hd_real hd_sum(vec v)
 {
     hd_real t[VL];
@@ -139,13 +164,40 @@ INLINE hd_real hd_sum(vec v)
         for (int i = 0; i < n; i++) t[i] += t[i + n];
     return t[0];
 }
-
 INLINE hd_real hd_top(vec v)
 {
-    hd_real m = v[0];
-    for (int i = 1; i < VL; i++) m = v[i] > m ? v[i] : m;
-    return m;
+    hd_real t[VL];
+    memcpy(t, &v, sizeof t);
+    for (int n = VL / 2; n > 0; n /= 2)
+        for (int i = 0; i < n; i++) t[i] = t[i + n] > t[i] ? t[i + n] : t[i];
+    return t[0];
 }
+#else
+#if HD_VECTOR_BYTES == 64
+#define HD_EIGHT(op, v) \
+    _mm256_##op##_ps(_mm512_extractf32x8_ps((__m512)(v), 1), _mm512_castps512_ps256((__m512)(v)))
+#else
+#define HD_EIGHT(op, v) (__m256)(v)
+#endif
+#if HD_VECTOR_BYTES >= 32
+#define HD_FOUR(op, v) \
+    _mm_##op##_ps(_mm256_extractf128_ps(HD_EIGHT(op, v), 1), _mm256_castps256_ps128(HD_EIGHT(op, v)))
+#else
+#define HD_FOUR(op, v) (__m128)(v)
+#endif
+#define HD_FOLDED(op, v)                                   \
+    __m128 four = HD_FOUR(op, v);                          \
+    four = _mm_##op##_ps(_mm_movehl_ps(four, four), four); \
+    return _mm_cvtss_f32(_mm_##op##_ss(_mm_shuffle_ps(four, four, 1), four))
+INLINE hd_real hd_sum(vec v)
+{
+    HD_FOLDED(add, v);
+}
+INLINE hd_real hd_top(vec v)
+{
+    HD_FOLDED(max, v);
+}
+#endif
 
 #define HD_EACH(expression)                         \
     vec y = x;                                      \

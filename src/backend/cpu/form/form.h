@@ -67,6 +67,4 @@ typedef struct hd_cpu_choice {
 
 hd_status hd_cpu_choose(hd_cpu_choice *out, hd_err *err);
 
-hd_status hd_cpu_rescore(hd_backend *b, const hd_rescore_args *a); /* backend.rescore */
-
 #endif

@@ -30,7 +30,7 @@ typedef struct int8_shape {
                  size_t steps);
 } int8_shape;
 
-/* -- a packed weight: scales (which rescore.c reads) and starts of columns, then strips -- */
+/* -- a packed weight: scales (which cpu/rescore.c reads) and starts of columns, then strips -- */
 
 INLINE size_t int8_columns(const int8_shape *s, size_t n)
 {

@@ -4,10 +4,11 @@
    and divided by 12, for each number that was rounded, times the square of what it meets. Columns whose score
    is behind that of the FEW-th by DEVIATIONS of the difference of two such errors cannot be among the best.
    Sums have one order on all machines: 16 of them, then in pairs. */
+#include "backend/cpu/best.h"
 #include "backend/cpu/form/form.h"
 
 #ifdef HD_REAL_DOUBLE
-hd_status hd_cpu_rescore(hd_backend *b, const hd_rescore_args *a)
+hd_status KERNEL(rescore)(hd_backend *b, const hd_rescore_args *a)
 {
     (void)b, (void)a;
     return HD_OK;
@@ -15,26 +16,15 @@ hd_status hd_cpu_rescore(hd_backend *b, const hd_rescore_args *a)
 #else
 #include "backend/cpu/form/int8_rows.h"
 
-enum {
-    FEW = 16,
-    DEVIATIONS = 6,
-    BLOCK = 64, /* columns that are looked at together */
-    LANES = 16,
-};
+enum { FEW = 16, DEVIATIONS = 6, LANES = 16 };
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
-typedef int32_t whole __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
 typedef struct rescoring {
     const hd_rescore_args *a;
     hd_cpu *cpu;
     float step; /* the largest scale of a column */
 } rescoring;
-
-static size_t blocks_of(size_t n)
-{
-    return (n + BLOCK - 1) / BLOCK;
-}
 
 /* No products are joined with sums (-ffp-contract=off): only some machines could do that. */
 static float exact(const float *x, const float *w, size_t k)
@@ -50,49 +40,6 @@ static float exact(const float *x, const float *w, size_t k)
     return s[0];
 }
 
-/* Where both are numbers; NaN in y is left out. */
-static void lift(lanes *most, const float *y)
-{
-    const lanes x = *(const lanes *)y;
-    const whole above = x > *most;
-    *most = (lanes)(((whole)x & above) | ((whole)*most & ~above));
-}
-
-/* The maxima of blocks, of 16 columns side by side: one after the other would wait for each comparison. */
-static void find_maxima(float *max, const float *y, size_t n)
-{
-    for (size_t b = 0; b < blocks_of(n); b++) {
-        const size_t end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
-        size_t j = b * BLOCK;
-        lanes most = (lanes){0} - INFINITY;
-        for (; j + LANES <= end; j += LANES) lift(&most, y + j);
-        float s[LANES];
-        memcpy(s, &most, sizeof s);
-        max[b] = -INFINITY;
-        for (; j < end; j++) max[b] = y[j] > max[b] ? y[j] : max[b];
-        for (int half = LANES / 2; half; half /= 2)
-            for (int i = 0; i < half; i++) s[i] = s[i + half] > s[i] ? s[i + half] : s[i];
-        max[b] = s[0] > max[b] ? s[0] : max[b];
-    }
-}
-
-/* The FEW-th largest of y, or the smallest of fewer. */
-static float find_last(const float *max, const float *y, size_t n)
-{
-    float best[FEW];
-    for (int i = 0; i < FEW; i++) best[i] = -INFINITY;
-    for (size_t b = 0; b < blocks_of(n); b++) {
-        const size_t end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
-        for (size_t j = b * BLOCK; max[b] > best[FEW - 1] && j < end; j++) {
-            if (!(y[j] > best[FEW - 1])) continue;
-            int at = FEW - 1;
-            for (; at && y[j] > best[at - 1]; at--) best[at] = best[at - 1];
-            best[at] = y[j];
-        }
-    }
-    return best[FEW - 1];
-}
-
 /* How far the score of a column may be behind another that it might pass. Weights are taken to be spread
    evenly up to the largest, at the most. */
 static float margin(const float *x, size_t k, float step, int8_t *lines)
@@ -106,32 +53,49 @@ static float margin(const float *x, size_t k, float step, int8_t *lines)
     return (float)(DEVIATIONS * sqrt((squares + of_rows) / 6) * (double)scale * (double)step);
 }
 
-static void rescore_row(const rescoring *s, size_t row, float *max, int8_t *lines)
+/* Columns of y from `least` on, and their number. */
+static size_t find(int32_t *ids, const float *y, size_t n, float least)
+{
+    size_t count = 0;
+    for (size_t c = 0; (c = hd_row_next(y, c, n, least, false)) < n; c++)
+        if (y[c] >= least) ids[count++] = (int32_t)c;
+    return count;
+}
+
+/* The FEW-th largest of some columns, or the smallest of fewer. */
+static float find_last(const float *y, const int32_t *ids, size_t count)
+{
+    float best[FEW];
+    for (int i = 0; i < FEW; i++) best[i] = -INFINITY;
+    for (size_t i = 0; i < count; i++) hd_best_add(best, FEW, y[ids[i]]);
+    return best[FEW - 1];
+}
+
+static void rescore_row(const rescoring *s, size_t row, int32_t *ids, int8_t *lines)
 {
     const hd_rescore_args *a = s->a;
     const size_t n = hd_cols_of(a->y), k = hd_cols_of(a->x);
-    const float *x = hd_row(a->x, row), *bias = a->bias ? a->bias->data : NULL;
+    const float *x = hd_row(a->x, row), *bias = a->bias ? a->bias->data : NULL,
+                behind = margin(x, k, s->step, lines);
     float *y = hd_row(a->y, row);
-    find_maxima(max, y, n);
-    const float least = find_last(max, y, n) - margin(x, k, s->step, lines);
-    for (size_t b = 0; b < blocks_of(n); b++) {
-        const size_t end = (b + 1) * BLOCK < n ? (b + 1) * BLOCK : n;
-        for (size_t j = b * BLOCK; max[b] >= least && j < end; j++)
-            if (y[j] >= least) y[j] = exact(x, hd_row(a->w, j), k) + (bias ? bias[j] : 0);
-    }
+    const size_t count = find(ids, y, n, hd_row_reached(y, n, FEW) - behind);
+    const float least = find_last(y, ids, count) - behind;
+    for (size_t i = 0; i < count; i++)
+        if (y[ids[i]] >= least)
+            y[ids[i]] = exact(x, hd_row(a->w, (size_t)ids[i]), k) + (bias ? bias[ids[i]] : 0);
 }
 
 static size_t scratch_of(size_t n, size_t k)
 {
-    return blocks_of(n) * sizeof(float) + 2 * int8_up(k, INT8_CHUNK);
+    return n * sizeof(int32_t) + 2 * int8_up(k, INT8_CHUNK);
 }
 
 static void rescore_part(void *arg, size_t begin, size_t end, int worker)
 {
     const rescoring *s = arg;
-    float *max = (float *)(s->cpu->scratch + (size_t)worker * s->cpu->scratch_each);
+    int32_t *ids = (int32_t *)(s->cpu->scratch + (size_t)worker * s->cpu->scratch_each);
     for (size_t row = begin; row < end; row++)
-        rescore_row(s, row, max, (int8_t *)(max + blocks_of(hd_cols_of(s->a->y))));
+        rescore_row(s, row, ids, (int8_t *)(ids + hd_cols_of(s->a->y)));
 }
 
 /* Packed weights of int8 begin with the scales of their columns. */
@@ -142,7 +106,7 @@ static float largest(const float *scale, size_t n)
     return most;
 }
 
-hd_status hd_cpu_rescore(hd_backend *b, const hd_rescore_args *a)
+hd_status KERNEL(rescore)(hd_backend *b, const hd_rescore_args *a)
 {
     hd_cpu *cpu = (hd_cpu *)b;
     const size_t n = hd_cols_of(a->y), k = hd_cols_of(a->x);
