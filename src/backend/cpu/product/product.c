@@ -3,8 +3,7 @@
    at the end run the same chain of multiply-adds in a smaller tile, so an element's bits never depend on its
    neighbors. */
 #include "backend/cpu/product/product.h"
-#include "backend/cpu/product/quad.h"
-#include "backend/cpu/product/tile.h"
+#include "backend/cpu/product/turned.h"
 #include "backend/cpu/product/widen.h"
 
 #if defined(__aarch64__) && !defined(HD_REAL_DOUBLE)
@@ -19,8 +18,6 @@ enum {
     N_BLOCK = 384 / STRIP * STRIP,               /* columns behind whose sums the function comes */
     FEW_TILES = 5,                               /* b is not packed for so few rows */
     STREAM_TILES = 4,                            /* fewer read b as a stream, which hardware foresees */
-    TURNED_ROWS = 4,                             /* more are worth packing b for */
-    QUADS = STRIP < 12 ? STRIP / 4 : 4,          /* of columns that few rows meet at once */
     LINE = 64 / (int)sizeof(hd_real),            /* numbers of a cache line */
 };
 
@@ -91,15 +88,6 @@ void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed,
             copy_narrow(to + j * k, STRIP, b + j, stride, width, k);
     }
 }
-
-/* A tile's place: c gets start + a b. All strides in numbers; a start_stride of 0 gives each row the same
- * start. */
-typedef struct place {
-    hd_real *c;
-    size_t c_stride;
-    const hd_real *start;
-    size_t start_stride;
-} place;
 
 /* `rows` by `vectors` vectors. Row i of a begins at a + i*row, its k-th number lies k*step further. */
 INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
@@ -279,47 +267,12 @@ static void strip_down(const hd_product *p, const hd_real *panel, size_t i, size
 
 /* -- few rows of a: b is read as it lies, [N,K], and each number of it once -- */
 
-/* `rows` by `quads` * 4 columns. A square of b is turned in registers, so that each sum still goes over k in
-   rising order. */
-INLINE void tile_turned(const place *p, int rows, int quads, const hd_real *a, size_t row, const hd_real *b,
-                        size_t stride, size_t k)
-{
-    quad s[TURNED_ROWS][QUADS];
-    size_t l = 0;
-    UNROLL
-    for (int i = 0; i < rows; i++) UNROLL
-    for (int q = 0; q < quads; q++) s[i][q] = *(const quad *)(p->start + (size_t)i * p->start_stride + 4 * q);
-    for (; l + 4 <= k; l += 4) UNROLL
-    for (int q = 0; q < quads; q++) {
-        quad y[4];
-        turn_square(y, b + (size_t)(4 * q) * stride + l, stride);
-        UNROLL
-        for (int i = 0; i < rows; i++) {
-            quad x = *(const quad *)(a + (size_t)i * row + l);
-            s[i][q] = quad_fma(y[0], __builtin_shufflevector(x, x, 0, 0, 0, 0), s[i][q]);
-            s[i][q] = quad_fma(y[1], __builtin_shufflevector(x, x, 1, 1, 1, 1), s[i][q]);
-            s[i][q] = quad_fma(y[2], __builtin_shufflevector(x, x, 2, 2, 2, 2), s[i][q]);
-            s[i][q] = quad_fma(y[3], __builtin_shufflevector(x, x, 3, 3, 3, 3), s[i][q]);
-        }
-    }
-    for (; l < k; l++) UNROLL
-    for (int q = 0; q < quads; q++) {
-        const hd_real *f = b + (size_t)(4 * q) * stride + l;
-        quad y = {f[0], f[stride], f[2 * stride], f[3 * stride]};
-        UNROLL
-        for (int i = 0; i < rows; i++) {
-            quad x = a[(size_t)i * row + l] - (quad){0};
-            s[i][q] = quad_fma(y, x, s[i][q]);
-        }
-    }
-    UNROLL
-    for (int i = 0; i < rows; i++) UNROLL
-    for (int q = 0; q < quads; q++) *(quad *)(p->c + (size_t)i * p->c_stride + 4 * q) = s[i][q];
-}
-
-#define TURNED_CASE(n)                                                    \
-    case n:                                                               \
-        tile_turned(&to, n, quads, a, p->a_stride, b, p->b_stride, p->k); \
+#define TURNED_CASE(n)                                                                          \
+    case n:                                                                                     \
+        if (4 * quads < TURNED)                                                                 \
+            tile_turned(&to, n, quads, a, p->a_stride, b, p->b_stride, p->k);                   \
+        else                                                                                    \
+            tile_turned_wide(&to, n, 4 * quads / TURNED, a, p->a_stride, b, p->b_stride, p->k); \
         break;
 
 /* Columns j to j + 4 * quads. */
@@ -340,6 +293,7 @@ static void product_turned(const hd_product *p, size_t row, size_t rows, size_t 
 {
     size_t j = from;
     for (; j + 4 * QUADS <= till; j += 4 * QUADS) turned_columns(p, row, rows, j, QUADS);
+    for (; QUADS > VL / 4 && j + VL <= till; j += VL) turned_columns(p, row, rows, j, VL / 4);
     for (; j + 4 <= till; j += 4) turned_columns(p, row, rows, j, 1);
     for (; j < till; j += STRIP) { /* less than a quad is left */
         edge beside = {0};

@@ -30,4 +30,44 @@ INLINE void turn_square(quad to[4], const hd_real *from, size_t stride)
     to[3] = __builtin_shufflevector(p1, p3, 2, 3, 6, 7);
 }
 
+/* The same of VL rows: to[l][j] = from[j][l], for l < 4. A square of each four rows lies in a quarter or a
+   half of a vector, where it is turned. */
+#if !defined(HD_REAL_DOUBLE) && defined(__x86_64__) && HD_VECTOR_BYTES > 16
+#define HD_TURNS_VECTORS 1
+enum { TURNED = VL }; /* rows at once */
+
+INLINE vec rows_apart(const hd_real *from, size_t stride)
+{
+#if HD_VECTOR_BYTES == 64
+    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(from));
+    v = _mm512_insertf32x4(v, _mm_loadu_ps(from + 4 * stride), 1);
+    v = _mm512_insertf32x4(v, _mm_loadu_ps(from + 8 * stride), 2);
+    return (vec)_mm512_insertf32x4(v, _mm_loadu_ps(from + 12 * stride), 3);
+#else
+    __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(from));
+    return (vec)_mm256_insertf128_ps(v, _mm_loadu_ps(from + 4 * stride), 1);
+#endif
+}
+
+#if HD_VECTOR_BYTES == 64
+#define HD_PAIRS(half, a, b)   (vec) _mm512_unpack##half##_ps((__m512)(a), (__m512)(b))
+#define HD_DOUBLES(half, a, b) (vec) _mm512_unpack##half##_pd((__m512d)(a), (__m512d)(b))
+#else
+#define HD_PAIRS(half, a, b)   (vec) _mm256_unpack##half##_ps((__m256)(a), (__m256)(b))
+#define HD_DOUBLES(half, a, b) (vec) _mm256_unpack##half##_pd((__m256d)(a), (__m256d)(b))
+#endif
+
+INLINE void turn_rows(vec to[4], const hd_real *from, size_t stride)
+{
+    vec r0 = rows_apart(from, stride), r1 = rows_apart(from + stride, stride),
+        r2 = rows_apart(from + 2 * stride, stride), r3 = rows_apart(from + 3 * stride, stride);
+    vec p0 = HD_PAIRS(lo, r0, r1), p1 = HD_PAIRS(hi, r0, r1), p2 = HD_PAIRS(lo, r2, r3),
+        p3 = HD_PAIRS(hi, r2, r3);
+    to[0] = HD_DOUBLES(lo, p0, p2), to[1] = HD_DOUBLES(hi, p0, p2);
+    to[2] = HD_DOUBLES(lo, p1, p3), to[3] = HD_DOUBLES(hi, p1, p3);
+}
+#else
+enum { TURNED = 4 };
+#endif
+
 #endif
