@@ -53,9 +53,9 @@ static void look(hd_loop *l, hd_tensor *logp)
    among the results either. Those that came last have the smallest sums. */
 static void prune(hd_loop *l, hd_loop_item *q, size_t first)
 {
-    if (q->kept_count < l->keep || !q->kept[l->keep - 1].finished) return;
+    if (q->kept_count < q->keep || !q->kept[q->keep - 1].finished) return;
     const hd_length *length = &l->opt->length;
-    double worst = q->kept[l->keep - 1].score;
+    double worst = q->kept[q->keep - 1].score;
     double bonus = hd_length_bonus(length, length->bonus > 0 ? q->limit : l->length + 1);
     while (l->coming.count > first &&
            hd_length_bound(l->coming.at[l->coming.count - 1].sum, l->next, q->longest) + bonus <= worst)
@@ -76,7 +76,7 @@ static void go_on(hd_loop *l, hd_loop_item *q, choice *c)
         settle(l, b);
     }
     if (l->opt->stop == HD_STOP_PROVEN) prune(l, q, first);
-    size_t enough = beam > l->best ? beam : l->best;
+    size_t enough = beam > q->best ? beam : q->best;
     if (l->opt->stop == HD_STOP_FULL && q->finished >= enough) l->coming.count = first;
 }
 

@@ -66,6 +66,22 @@ hd_status hd_found_of(hd_found **out, const int32_t *ids, const int32_t *len, co
     return HD_OK;
 }
 
+hd_status hd_found_copy(hd_found **out, const hd_found *f, hd_err *err)
+{
+    hd_found *to = NULL;
+    hd_status s = hd_found_new(&to, f->items, f->guesses, f->used, err);
+    if (s) return s;
+    memcpy(to->begin, f->begin, (f->items + 1) * sizeof *f->begin);
+    memcpy(to->ids, f->ids, f->used * sizeof *f->ids);
+    memcpy(to->logp, f->logp, f->used * sizeof *f->logp);
+    for (size_t i = 0; i < f->guesses; i++) {
+        hd_guess *g = hd_found_add(to, f->guess[i].length);
+        g->sum = f->guess[i].sum, g->score = f->guess[i].score, g->finished = f->guess[i].finished;
+    }
+    *out = to;
+    return HD_OK;
+}
+
 void hd_found_sort(hd_found *f)
 {
     for (size_t item = 0; item < f->items; item++) {

@@ -29,6 +29,7 @@ typedef struct hd_found {
 /* Sentences to be scored: count[i] of them for item i (NULL: one each), one after the other; copied. */
 hd_status hd_found_of(hd_found **out, const int32_t *ids, const int32_t *len, const size_t *count,
                       size_t items, hd_err *err);
+hd_status hd_found_copy(hd_found **out, const hd_found *f, hd_err *err);
 void hd_found_free(hd_found *f); /* accepts NULL */
 
 static inline size_t hd_found_count(const hd_found *f, size_t item)

@@ -25,8 +25,8 @@ static bool before(const hd_loop *l, const hd_end *a, const hd_end *b)
 void hd_loop_keep(hd_loop *l, hd_loop_item *q, hd_end e)
 {
     size_t i = q->kept_count;
-    if (l->r->err.status || (i == l->keep && !before(l, &e, &q->kept[i - 1]))) return;
-    if (i < l->keep)
+    if (l->r->err.status || (i == q->keep && !before(l, &e, &q->kept[i - 1]))) return;
+    if (i < q->keep)
         q->kept_count++;
     else
         i--;

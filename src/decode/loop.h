@@ -42,8 +42,9 @@ typedef struct hd_loop_item {
     const int32_t *prefix;
     size_t prefix_len;
     size_t first, count; /* its live hypotheses: rows of the scores */
+    size_t best, keep;   /* guesses wanted, and ends held */
     size_t finished;     /* hypotheses that came to their end token so far */
-    hd_end *kept;        /* room for loop.keep, best first (samples: by number) */
+    hd_end *kept;        /* room for `keep`, best first (samples: by number) */
     size_t kept_count;
 } hd_loop_item;
 
@@ -52,10 +53,9 @@ typedef struct hd_loop {
     const hd_stepper *stepper;
     const hd_search_opt *opt;
     hd_seats seats;
-    size_t best, keep; /* guesses wanted, and ends held, for each sentence */
-    bool raw;          /* the stepper gives logits */
-    bool unscored;     /* of which log-probabilities are not even wanted */
-    bool *banned;      /* [vocab] */
+    bool raw;      /* the stepper gives logits */
+    bool unscored; /* of which log-probabilities are not even wanted */
+    bool *banned;  /* [vocab] */
     size_t bans;
 
     /* of the sentence that advances */
@@ -69,9 +69,11 @@ typedef struct hd_loop {
     size_t *order, active; /* the sentences */
     size_t seat;           /* of the first row */
 
-    hd_lives coming;       /* seats of the next step, sentence after sentence */
-    size_t *queue, queued; /* sentences in the batch */
-    size_t done;           /* sentences that have left it */
+    hd_lives coming;        /* seats of the next step, sentence after sentence */
+    size_t *queue, queued;  /* sentences in the batch */
+    const size_t *arriving; /* [items of the stepper]: their sentences; NULL: they have the same numbers */
+    void (*ended)(struct hd_loop *l, hd_loop_item *q); /* a sentence has left the batch; may be NULL */
+    size_t done;                                       /* sentences that have left it */
     hd_link *link;
     size_t links, link_room;
     hd_loop_item *sentence; /* [items] */
@@ -101,6 +103,21 @@ static inline bool hd_loop_forced(const hd_loop_item *q)
 {
     return q->length <= q->prefix_len;
 }
+
+/* -- for who drives it -- */
+
+/* Checks options; l: r, stepper and opt are set. */
+hd_status hd_loop_open(hd_loop *l, hd_err *err);
+void hd_loop_release(hd_loop *l);
+/* What sentence q is, item `item` of the stepper, before it joins. q->kept has room for hd_loop_keeps. */
+void hd_loop_lay(const hd_loop *l, hd_loop_item *q, size_t item, size_t best);
+size_t hd_loop_keeps(const hd_search_opt *o, size_t best);
+/* One turn of the seats. */
+hd_status hd_loop_turn(hd_loop *l, hd_err *err);
+/* The guesses of a sentence into a list with room for them. */
+void hd_loop_write(const hd_loop *l, const hd_loop_item *q, hd_found *to);
+/* Sentences side by side. */
+size_t hd_loop_most(const hd_loop *l);
 
 /* The live hypothesis of a row, as it is handed to hd_loop_go. */
 static inline hd_live hd_loop_at(const hd_loop *l, size_t row)

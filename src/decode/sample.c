@@ -14,7 +14,8 @@ static bool parts(const hd_loop_item *q)
 static void look(hd_loop *l, hd_tensor *logp)
 {
     hd_run *r = l->r;
-    size_t most = l->live.count + l->active * l->best, n = 0;
+    size_t most = l->live.count, n = 0;
+    for (size_t i = 0; i < l->active; i++) most += l->sentence[l->order[i]].best;
     hd_lot *lot = hd_host_take(r, most * sizeof *lot);
     int32_t *row = hd_host_take(r, most * sizeof *row);
     l->ids = hd_host_take(r, most * sizeof *l->ids);
@@ -23,7 +24,7 @@ static void look(hd_loop *l, hd_tensor *logp)
     for (size_t i = 0; i < l->active; i++) {
         const hd_loop_item *q = &l->sentence[l->order[i]];
         if (hd_loop_forced(q)) continue;
-        for (size_t j = 0; j < (parts(q) ? l->best : q->count); j++, n++) {
+        for (size_t j = 0; j < (parts(q) ? q->best : q->count); j++, n++) {
             row[n] = (int32_t)(parts(q) ? q->first : q->first + j);
             lot[n] = (hd_lot){.row = row[n],
                               .key = l->opt->key ? l->opt->key[q->index] : (int32_t)q->index,
@@ -44,7 +45,7 @@ static void look(hd_loop *l, hd_tensor *logp)
 static void advance(hd_loop *l, hd_loop_item *q)
 {
     bool parting = parts(q);
-    for (size_t j = 0; j < (parting ? l->best : q->count); j++, l->drawn++) {
+    for (size_t j = 0; j < (parting ? q->best : q->count); j++, l->drawn++) {
         hd_live h = hd_loop_at(l, parting ? q->first : q->first + j);
         if (parting) h.sample = (int32_t)j;
         if (hd_loop_takes(l, l->ids[l->drawn], l->logp[l->drawn]))

@@ -86,25 +86,36 @@ static hd_status take_prefix(const hd_loop *l, hd_loop_item *q, const int32_t *i
     return HD_OK;
 }
 
+size_t hd_loop_keeps(const hd_search_opt *o, size_t best)
+{
+    return o->kind == HD_SEARCH_BEAM && o->stop == HD_STOP_BEST ? o->beam : best;
+}
+
+void hd_loop_lay(const hd_loop *l, hd_loop_item *q, size_t item, size_t best)
+{
+    hd_end *kept = q->kept;
+    *q = (hd_loop_item){.index = item,
+                        .limit = limit_of(l->stepper, l->opt, item),
+                        .best = best,
+                        .keep = hd_loop_keeps(l->opt, best),
+                        .kept = kept};
+    q->longest = hd_length_divisor(&l->opt->length, q->limit);
+}
+
 static hd_status lay_out(hd_loop *l, hd_err *err)
 {
     const hd_search_opt *o = l->opt;
-    size_t n = l->stepper->items, at = 0;
-    l->best = o->best ? o->best : 1;
-    l->keep = o->kind == HD_SEARCH_BEAM && o->stop == HD_STOP_BEST ? o->beam : l->best;
+    size_t n = l->stepper->items, at = 0, best = o->best ? o->best : 1, keep = hd_loop_keeps(o, best);
     size_t all;
-    if (!hd_size_mul(n, l->keep, &all)) return hd_err_set(err, HD_ELIMIT, "search: %zu guesses", l->keep);
+    if (!hd_size_mul(n, keep, &all)) return hd_err_set(err, HD_ELIMIT, "search: %zu guesses", keep);
     l->sentence = hd_mem_array(n, sizeof *l->sentence);
     l->ends = hd_mem_array(all, sizeof *l->ends);
     l->queue = hd_mem_array(n, sizeof *l->queue);
-    l->banned = hd_mem_array(l->stepper->vocab, sizeof *l->banned);
-    if (!l->sentence || !l->ends || !l->queue || !l->banned) return hd_err_nomem(err, all * sizeof *l->ends);
-    for (size_t i = 0; i < o->banned_count; i++)
-        l->bans += !l->banned[o->banned[i]], l->banned[o->banned[i]] = true;
+    if (!l->sentence || !l->ends || !l->queue) return hd_err_nomem(err, all * sizeof *l->ends);
     for (size_t i = 0; i < n; i++) {
         hd_loop_item *q = &l->sentence[i];
-        *q = (hd_loop_item){.index = i, .limit = limit_of(l->stepper, o, i), .kept = l->ends + i * l->keep};
-        q->longest = hd_length_divisor(&o->length, q->limit);
+        q->kept = l->ends + i * keep;
+        hd_loop_lay(l, q, i, best);
         hd_status s = o->prefix_len ? take_prefix(l, q, o->prefix + at, o->prefix_len[i], err) : HD_OK;
         if (s) return s;
         at += q->prefix_len;
@@ -112,8 +123,26 @@ static hd_status lay_out(hd_loop *l, hd_err *err)
     return HD_OK;
 }
 
-static void drop(hd_loop *l)
+hd_status hd_loop_open(hd_loop *l, hd_err *err)
 {
+    const hd_search_opt *o = l->opt;
+    hd_status s = check(l->stepper, o, err);
+    if (s) return s;
+    l->banned = hd_mem_array(l->stepper->vocab, sizeof *l->banned);
+    if (!l->banned) return hd_err_nomem(err, l->stepper->vocab * sizeof *l->banned);
+    for (size_t i = 0; i < o->banned_count; i++)
+        l->bans += !l->banned[o->banned[i]], l->banned[o->banned[i]] = true;
+    /* a card has log-probabilities in the step that it replays; rules change those of all tokens */
+    l->raw = l->stepper->raw && methods[o->kind]->ranks && !l->r->backend->capture && !o->adjust.row;
+    l->unscored = l->raw && o->unscored && o->kind == HD_SEARCH_GREEDY;
+    if (l->raw) *l->stepper->raw = true;
+    l->seats = (hd_seats){.r = l->r, .stepper = l->stepper};
+    return HD_OK;
+}
+
+void hd_loop_release(hd_loop *l)
+{
+    hd_seats_release(&l->seats);
     hd_mem_free(l->sentence);
     hd_mem_free(l->ends);
     hd_mem_free(l->queue);
@@ -162,10 +191,12 @@ static void advance(hd_loop *l, const hd_method *m, const hd_real *forced)
             advance_sentence(l, q, m);
         }
         q->first = first, q->count = l->coming.count - first;
-        if (q->count)
+        if (q->count) {
             l->queue[l->queued++] = index;
-        else
-            l->done++;
+            continue;
+        }
+        l->done++;
+        if (l->ended) l->ended(l, q);
     }
 }
 
@@ -177,7 +208,8 @@ static bool begin_arrived(hd_loop *l, size_t count)
     l->active = count;
     for (size_t i = 0; l->live.at && l->order && i < count; i++) {
         l->live.at[i] = (hd_live){.link = -1};
-        l->order[i] = l->seats.joined - count + i;
+        size_t item = l->seats.joined - count + i;
+        l->order[i] = l->arriving ? l->arriving[item] : item;
         l->sentence[l->order[i]].first = i, l->sentence[l->order[i]].count = 1;
     }
     return l->live.at && l->order;
@@ -250,17 +282,19 @@ static hd_status take(void *context, hd_tensor *logp, size_t seat, size_t count,
     return s;
 }
 
-/* Seats that a sentence may come to have. */
-static size_t seats_of(const hd_search_opt *o, size_t best)
+/* By the seats that a sentence may come to have. */
+size_t hd_loop_most(const hd_loop *l)
 {
-    return o->kind == HD_SEARCH_BEAM ? o->beam : o->kind == HD_SEARCH_SAMPLE ? best : 1;
+    const hd_search_opt *o = l->opt;
+    size_t each = o->kind == HD_SEARCH_BEAM ? o->beam : o->kind == HD_SEARCH_SAMPLE && o->best ? o->best : 1;
+    return o->seats / each ? o->seats / each : 1;
 }
 
 /* Sentences join when a quarter of the seats is free: reading them one by one would cost more. */
 static size_t admit(void *context, size_t left)
 {
     const hd_loop *l = context;
-    size_t each = seats_of(l->opt, l->best), all = l->opt->seats / each ? l->opt->seats / each : 1;
+    size_t all = hd_loop_most(l);
     if (!l->opt->seats) return left;
     return !l->queued || 4 * l->queued <= 3 * all ? all - l->queued : 0;
 }
@@ -274,19 +308,31 @@ static void write_down(const hd_loop *l, const hd_end *e, hd_guess *g)
         g->ids[i] = l->link[at].token, g->logp[i] = l->link[at].logp;
 }
 
+void hd_loop_write(const hd_loop *l, const hd_loop_item *q, hd_found *to)
+{
+    for (size_t j = 0; j < q->kept_count && j < q->best; j++)
+        write_down(l, &q->kept[j], hd_found_add(to, q->kept[j].length));
+}
+
 static hd_status collect(hd_found **out, const hd_loop *l, hd_err *err)
 {
     size_t n = l->stepper->items, guesses = 0, tokens = 0;
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < l->sentence[i].kept_count && j < l->best; j++)
+        for (size_t j = 0; j < l->sentence[i].kept_count && j < l->sentence[i].best; j++)
             guesses++, tokens += l->sentence[i].kept[j].length;
     hd_status s = hd_found_new(out, n, guesses, tokens, err);
     for (size_t i = 0; !s && i < n; i++) {
-        const hd_loop_item *q = &l->sentence[i];
-        for (size_t j = 0; j < q->kept_count && j < l->best; j++)
-            write_down(l, &q->kept[j], hd_found_add(*out, q->kept[j].length));
+        hd_loop_write(l, &l->sentence[i], *out);
         hd_found_close(*out, i);
     }
+    return s;
+}
+
+hd_status hd_loop_turn(hd_loop *l, hd_err *err)
+{
+    hd_step before = l->r->now;
+    hd_status s = hd_seats_turn(&l->seats, &(hd_seats_user){admit, take, l}, err);
+    l->r->now = before;
     return s;
 }
 
@@ -295,16 +341,11 @@ hd_status hd_search(hd_found **out, hd_run *r, const hd_stepper *stepper, const 
 {
     hd_loop l = {.r = r, .stepper = stepper, .opt = opt};
     hd_step before = r->now;
-    hd_status s = check(stepper, opt, err);
+    hd_status s = hd_loop_open(&l, err);
     if (!s) s = lay_out(&l, err);
-    /* a card has log-probabilities in the step that it replays; rules change those of all tokens */
-    l.raw = !s && stepper->raw && methods[opt->kind]->ranks && !r->backend->capture && !opt->adjust.row;
-    l.unscored = l.raw && opt->unscored && opt->kind == HD_SEARCH_GREEDY;
-    if (l.raw) *stepper->raw = true;
-    l.seats = (hd_seats){.r = r, .stepper = stepper};
     if (!s) s = hd_seats_run(&l.seats, &(hd_seats_user){admit, take, &l}, err);
     if (!s) s = collect(out, &l, err);
-    drop(&l);
+    hd_loop_release(&l);
     r->now = before;
     return s;
 }

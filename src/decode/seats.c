@@ -17,11 +17,10 @@ static hd_status failure(const hd_run *r, hd_status s, hd_err *err)
     return s ? s : hd_run_status(r, err);
 }
 
-/* The seats there are; how many those were. */
-static hd_status step(hd_seats *s, const hd_seats_user *u, size_t *seats, hd_err *err)
+static hd_status step(hd_seats *s, const hd_seats_user *u, hd_err *err)
 {
     const hd_stepper *st = s->stepper;
-    size_t n = *seats = s->count;
+    size_t n = s->before = s->count;
     hd_run_begin(s->r, HD_INFERENCE);
     if (st->pick(s->r, st->context, s->parent, n)) hd_fail(s->r, HD_EDEVICE, "hypotheses cannot be picked");
     hd_tensor *scores = s->r->err.status || !n ? NULL : st->step(s->r, st->context, s->token, n);
@@ -29,26 +28,34 @@ static hd_status step(hd_seats *s, const hd_seats_user *u, size_t *seats, hd_err
     return failure(s->r, scores ? u->take(u->context, scores, 0, n, false, err) : HD_OK, err);
 }
 
-static hd_status join(hd_seats *s, const hd_seats_user *u, size_t seats, size_t n, hd_err *err)
+static hd_status join(hd_seats *s, const hd_seats_user *u, size_t n, hd_err *err)
 {
+    size_t first = s->before;
     hd_run_begin(s->r, HD_INFERENCE);
-    s->joined += n;
+    s->joined += n, s->before += n;
     hd_tensor *scores = s->stepper->join(s->r, s->stepper->context, n);
-    return failure(s->r, scores ? u->take(u->context, scores, seats, n, true, err) : HD_OK, err);
+    return failure(s->r, scores ? u->take(u->context, scores, first, n, true, err) : HD_OK, err);
+}
+
+hd_status hd_seats_turn(hd_seats *s, const hd_seats_user *u, hd_err *err)
+{
+    size_t left = s->stepper->items - s->joined;
+    hd_status st = s->count || s->before ? step(s, u, err) : HD_OK;
+    size_t n = !st && left ? u->admit(u->context, left) : 0;
+    return n ? join(s, u, n < left ? n : left, err) : st;
+}
+
+void hd_seats_release(hd_seats *s)
+{
+    hd_mem_free(s->parent);
+    hd_mem_free(s->token);
+    s->parent = s->token = NULL, s->count = s->room = 0;
 }
 
 hd_status hd_seats_run(hd_seats *s, const hd_seats_user *u, hd_err *err)
 {
     hd_status st = HD_OK;
-    size_t items = s->stepper->items, seats = 0;
-    while (!st && (s->count || s->joined < items)) {
-        size_t left = items - s->joined;
-        if (s->count || seats) st = step(s, u, &seats, err);
-        size_t n = !st && left ? u->admit(u->context, left) : 0;
-        if (n) st = join(s, u, seats, n < left ? n : left, err), seats += n;
-    }
-    hd_mem_free(s->parent);
-    hd_mem_free(s->token);
-    s->parent = s->token = NULL, s->count = s->room = 0;
+    while (!st && (s->count || s->joined < s->stepper->items)) st = hd_seats_turn(s, u, err);
+    hd_seats_release(s);
     return st;
 }

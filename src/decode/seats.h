@@ -14,6 +14,7 @@ typedef struct hd_seats {
     size_t joined;           /* items so far */
     int32_t *parent, *token; /* [count]: who goes on in the next step, and with what */
     size_t count, room;
+    size_t before; /* seats of the last turn */
 } hd_seats;
 
 typedef struct hd_seats_user {
@@ -35,7 +36,10 @@ static inline hd_status hd_seats_go(hd_seats *s, size_t seat, int32_t token, hd_
     return st;
 }
 
-/* Until nobody goes on and no item waits. s: r and stepper are set. The run's step memory is used. */
+/* One turn. s: r and stepper are set before the first. The run's step memory is used. */
+hd_status hd_seats_turn(hd_seats *s, const hd_seats_user *u, hd_err *err);
+void hd_seats_release(hd_seats *s);
+/* Until nobody goes on and no item waits; releases it. */
 hd_status hd_seats_run(hd_seats *s, const hd_seats_user *u, hd_err *err);
 
 #endif

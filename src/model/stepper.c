@@ -48,6 +48,24 @@ hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_steppin
     return HD_OK;
 }
 
+hd_status hd_stepping_wait(hd_stepping *s, const hd_stepping_ask *q, hd_err *err)
+{
+    size_t rows, old = s->items - s->joined, old_rows = s->rows - s->read_rows, n = old + q->items;
+    hd_status st = check(q, &rows, err);
+    if (st) return st;
+    int32_t *ids = hd_mem_array(old_rows + rows + 2 * n, sizeof *ids), *len = ids + old_rows + rows;
+    if (!ids) return hd_err_nomem(err, (old_rows + rows + 2 * n) * sizeof *ids);
+    memcpy(ids, s->ids + s->read_rows, old_rows * sizeof *ids);
+    memcpy(len, s->len + s->joined, old * sizeof *len);
+    memcpy(len + n, s->room + s->joined, old * sizeof *len);
+    if (rows) memcpy(ids + old_rows, q->ids, rows * sizeof *ids);
+    if (q->items) memcpy(len + old, q->len, q->items * sizeof *len);
+    hd_mem_free(s->ids);
+    s->ids = ids, s->len = len, s->room = len + n;
+    s->items = n, s->rows = old_rows + rows, s->joined = s->read_rows = 0;
+    return HD_OK;
+}
+
 void hd_stepping_free(void *stepping)
 {
     hd_stepping *s = stepping;

@@ -26,6 +26,9 @@ typedef struct hd_stepper {
     bool *raw;
     /* Seat i becomes what parent[i] was, for n of them: the others leave. */
     hd_status (*pick)(hd_run *r, void *context, const int32_t *parent, size_t n);
+    /* Further items wait behind those that do; the ones that joined are forgotten, and numbers of items begin
+       anew with the first that waits. NULL: it takes no more. */
+    hd_status (*wait)(struct hd_stepper *s, const int32_t *ids, const int32_t *len, size_t n, hd_err *err);
     void (*free)(void *context);
     void *context;
 } hd_stepper;

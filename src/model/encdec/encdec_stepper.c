@@ -143,6 +143,18 @@ static hd_status open_stepper(hd_stepper *out, const hd_encdec *m, const hd_step
     return HD_OK;
 }
 
+static hd_status wait_sources(hd_stepper *out, const int32_t *ids, const int32_t *len, size_t n, hd_err *err)
+{
+    hd_stepping *s = out->context;
+    const hd_encdec_opt *o = &((const hd_encdec *)s->model)->opt;
+    hd_status st =
+        hd_stepping_wait(s, &(hd_stepping_ask){"source", ids, len, n, o->source_vocab, o->positions}, err);
+    if (st) return st;
+    for (size_t i = s->items - n; i < s->items; i++) s->room[i] = (int32_t)o->positions;
+    out->items = s->items, out->source = s->len, out->room = s->positions ? s->room : NULL;
+    return HD_OK;
+}
+
 hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *ids, const int32_t *len,
                             size_t items, int32_t start, hd_err *err)
 {
@@ -150,7 +162,9 @@ hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *
     const hd_stepping_ask q = {"source", ids, len, items, o->source_vocab, o->positions};
     if (!hd_encdec_reads_tokens(o))
         return hd_err_set(err, HD_EARG, "the model reads %s, not tokens", o->pictures ? "pictures" : "sound");
-    return open_stepper(out, m, &q, start, NULL, err);
+    hd_status s = open_stepper(out, m, &q, start, NULL, err);
+    if (!s) out->wait = wait_sources;
+    return s;
 }
 
 /* Items that are no tokens: each is one, its number. */

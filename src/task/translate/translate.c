@@ -19,22 +19,24 @@ const char *const hd_long_names[HD_LONGS + 1] = {
 #undef X
 };
 
-typedef struct job {
-    hd_run *r;
+struct hd_translating {
     const hd_model_folder *model;
     const hd_translate_opt *opt;
-    hd_translations *out;
+    hd_translations out;
     const hd_line *line;
     hd_parts parts;
     size_t *order; /* parts by length */
     hd_found *found;
     size_t *place;                                  /* [parts] where each one's guesses are */
+    hd_found **each;                                /* [parts] or NULL: guesses that came part by part */
     int32_t *ids, *len, *key, *prefix, *prefix_len; /* in that order */
-} job;
+};
+
+typedef hd_translating job;
 
 static void *keep(job *j, size_t bytes, hd_status *s, hd_err *err)
 {
-    void *block = *s ? NULL : hd_arena_take(&j->out->memory, bytes);
+    void *block = *s ? NULL : hd_arena_take(&j->out.memory, bytes);
     if (!block && !*s) *s = hd_err_nomem(err, bytes);
     return block;
 }
@@ -69,8 +71,11 @@ static hd_status make_room(job *j, hd_err *err)
     return sort_parts(j, err);
 }
 
-static void release(job *j)
+void hd_translating_free(hd_translating *j)
 {
+    if (!j) return;
+    for (size_t i = 0; j->each && i < j->parts.count; i++) hd_found_free(j->each[i]);
+    hd_mem_free(j->each);
     hd_found_free(j->found);
     hd_parts_release(&j->parts);
     hd_mem_free(j->order);
@@ -78,25 +83,32 @@ static void release(job *j)
     hd_mem_free(j->ids);
     hd_mem_free(j->prefix);
     hd_mem_free(j->len);
+    hd_translations_release(&j->out);
+    hd_mem_free(j);
 }
 
 /* -- search -- */
 
+hd_search_opt hd_translate_search(const hd_model_folder *f, const hd_translate_opt *opt, int32_t banned[3])
+{
+    hd_search_opt o = opt->search;
+    o.end = hd_tokenizer_special(f->tokenizer[1]).end;
+    o.banned = banned, o.banned_count = hd_tokenizer_unwritten(f->tokenizer[1], banned);
+    o.seats = opt->batch ? opt->batch : HD_TRANSLATE_BATCH;
+    return o;
+}
+
 static hd_search_opt search_of(const job *j, int32_t banned[3])
 {
-    hd_special special = hd_tokenizer_special(j->model->tokenizer[1]);
-    hd_search_opt o = j->opt->search;
-    o.end = special.end;
-    o.banned = banned, o.banned_count = hd_tokenizer_unwritten(j->model->tokenizer[1], banned);
+    hd_search_opt o = hd_translate_search(j->model, j->opt, banned);
     if (j->parts.forced.count) o.prefix = j->prefix, o.prefix_len = j->prefix_len;
     o.key = j->key;
-    o.seats = j->opt->batch ? j->opt->batch : HD_TRANSLATE_BATCH;
     o.tell = j->opt->tell, o.context = j->opt->context;
     if (j->opt->force) o.kind = HD_SEARCH_GREEDY, o.best = 1, o.max_length = 0, o.max_ratio = 0;
     return o;
 }
 
-static hd_status search_all(job *j, hd_err *err)
+static hd_status search_all(job *j, hd_run *r, hd_err *err)
 {
     hd_special special = hd_tokenizer_special(j->model->tokenizer[1]);
     int32_t banned[3];
@@ -116,7 +128,7 @@ static hd_status search_all(job *j, hd_err *err)
     hd_search_opt o = search_of(j, banned);
     hd_status s = hd_encdec_stepper(&stepper, hd_model_folder_encdec(j->model), j->ids, j->len, items,
                                     special.start, err);
-    if (!s) s = hd_search(&j->found, j->r, &stepper, &o, err);
+    if (!s) s = hd_search(&j->found, r, &stepper, &o, err);
     hd_stepper_release(&stepper);
     return s;
 }
@@ -125,6 +137,7 @@ static hd_status search_all(job *j, hd_err *err)
 
 static hd_choices choices_of(const job *j, size_t part)
 {
+    if (j->each) return (hd_choices){hd_found_at(j->each[part], 0), hd_found_count(j->each[part], 0)};
     return (hd_choices){hd_found_at(j->found, j->place[part]), hd_found_count(j->found, j->place[part])};
 }
 
@@ -234,7 +247,7 @@ static hd_status gather(job *j, size_t first, size_t parts, hd_err *err)
 {
     hd_status s = HD_OK;
     const hd_part *at = &j->parts.at[first];
-    hd_translation *to = &j->out->of[at->line];
+    hd_translation *to = &j->out.of[at->line];
     size_t ids = 0;
     for (size_t i = 0; i < parts; i++) ids += at[i].size;
     int32_t *source = keep(j, ids * sizeof *source, &s, err);
@@ -264,22 +277,61 @@ static hd_status gather_all(job *j, hd_err *err)
     return s;
 }
 
+hd_status hd_translating_new(hd_translating **out, const hd_model_folder *f, const hd_line *line,
+                             const hd_line *prefix, size_t count, const hd_translate_opt *opt, hd_err *err)
+{
+    job *j = hd_mem_zero(sizeof *j);
+    hd_status s = HD_OK;
+    if (!j) return hd_err_nomem(err, sizeof *j);
+    *j = (job){.model = f, .opt = opt, .line = line, .out.count = count};
+    hd_arena_init(&j->out.memory, hd_allocator_host, 1 << 16);
+    hd_translation *of = j->out.of = keep(j, (count + 1) * sizeof *of, &s, err);
+    if (of) memset(of, 0, (count + 1) * sizeof *of);
+    for (size_t i = 0; !s && i < count; i++)
+        s = hd_parts_add(&j->parts, f, i, line[i], prefix ? &prefix[i] : NULL, opt, &of[i], err);
+    if (s)
+        hd_translating_free(j);
+    else
+        *out = j;
+    return s;
+}
+
+size_t hd_translating_parts(const hd_translating *j)
+{
+    return j->parts.count;
+}
+
+const int32_t *hd_translating_source(const hd_translating *j, size_t part, size_t *size)
+{
+    *size = j->parts.at[part].size;
+    return j->parts.ids.at + j->parts.at[part].begin;
+}
+
+hd_status hd_translating_take(hd_translating *j, size_t part, const hd_found *found, hd_err *err)
+{
+    if (!j->each) j->each = hd_mem_array(j->parts.count, sizeof *j->each);
+    return j->each ? hd_found_copy(&j->each[part], found, err) : hd_err_nomem(err, sizeof *j->each);
+}
+
+hd_status hd_translating_end(hd_translations *out, hd_translating *j, hd_err *err)
+{
+    hd_status s = gather_all(j, err);
+    if (s) return s;
+    *out = j->out;
+    j->out = (hd_translations){0};
+    return HD_OK;
+}
+
 hd_status hd_translate(hd_translations *out, hd_run *r, const hd_model_folder *f, const hd_line *line,
                        const hd_line *prefix, size_t count, const hd_translate_opt *opt, hd_err *err)
 {
-    job j = {.r = r, .model = f, .opt = opt, .out = out, .line = line};
-    hd_status s = HD_OK;
-    *out = (hd_translations){.count = count};
-    hd_arena_init(&out->memory, hd_allocator_host, 1 << 16);
-    out->of = keep(&j, (count + 1) * sizeof *out->of, &s, err);
-    if (out->of) memset(out->of, 0, (count + 1) * sizeof *out->of);
-    for (size_t i = 0; !s && i < count; i++)
-        s = hd_parts_add(&j.parts, f, i, line[i], prefix ? &prefix[i] : NULL, opt, &out->of[i], err);
-    if (!s) s = make_room(&j, err);
-    if (!s && j.parts.count) s = search_all(&j, err);
-    if (!s) s = gather_all(&j, err);
-    release(&j);
-    if (s) hd_translations_release(out);
+    job *j = NULL;
+    *out = (hd_translations){0};
+    hd_status s = hd_translating_new(&j, f, line, prefix, count, opt, err);
+    if (!s) s = make_room(j, err);
+    if (!s && j->parts.count) s = search_all(j, r, err);
+    if (!s) s = hd_translating_end(out, j, err);
+    hd_translating_free(j);
     return s;
 }
 

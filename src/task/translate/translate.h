@@ -98,4 +98,21 @@ hd_status hd_translate(hd_translations *out, hd_run *r, const hd_model_folder *f
                        const hd_line *prefix, size_t count, const hd_translate_opt *opt, hd_err *err);
 void hd_translations_release(hd_translations *t); /* accepts {0} */
 
+/* -- the same in steps, for who searches himself -- */
+
+typedef struct hd_translating hd_translating;
+
+/* Cuts lines into parts. Borrows all of it but prefixes. */
+hd_status hd_translating_new(hd_translating **out, const hd_model_folder *f, const hd_line *line,
+                             const hd_line *prefix, size_t count, const hd_translate_opt *opt, hd_err *err);
+void hd_translating_free(hd_translating *j); /* accepts NULL */
+size_t hd_translating_parts(const hd_translating *j);
+/* What the model reads. */
+const int32_t *hd_translating_source(const hd_translating *j, size_t part, size_t *size);
+/* What a search with these options found for a part: item 0. */
+hd_search_opt hd_translate_search(const hd_model_folder *f, const hd_translate_opt *opt, int32_t banned[3]);
+hd_status hd_translating_take(hd_translating *j, size_t part, const hd_found *found, hd_err *err);
+/* Puts the lines together, once all parts were taken. */
+hd_status hd_translating_end(hd_translations *out, hd_translating *j, hd_err *err);
+
 #endif

@@ -1,0 +1,283 @@
+/* Jobs of many threads in one engine: results to the byte of hd_translate, refusals, deadlines, those who
+   leave. */
+#include "check.h"
+
+#include <pthread.h>
+
+#include "api/tiny.h"
+#include "base/system/clock.h"
+#include "scratch.h"
+#include "serve/engine/models.h"
+
+enum { THREADS = 4, ROUNDS = 12, LINES = 3 };
+
+static const char *const text[] = {"i ate an apple .",  "you ate it , too .",
+                                   "are you tired ?",   "we are tired .",
+                                   "the dog barks",     "i ate it . you ate it , too .",
+                                   "an apple ; an dog", ""};
+
+static hd_engine_opt options_of(void)
+{
+    return (hd_engine_opt){.name = "m",
+                           .folder = scratch,
+                           .device = "cpu",
+                           .threads = 1,
+                           .queue_tokens = 100000,
+                           .translate = {.search = {.kind = HD_SEARCH_BEAM,
+                                                    .beam = 5,
+                                                    .length = {.kind = HD_LENGTH_AVERAGE},
+                                                    .max_ratio = 2,
+                                                    .max_extra = 10},
+                                         .batch = 30}};
+}
+
+static int begin(void **state)
+{
+    hd_err err = {0};
+    return scratch_make(state) || tiny_write(scratch, &err) ? -1 : 0;
+}
+
+static hd_engine *engine_of(hd_engine_opt o)
+{
+    hd_err err = {0};
+    hd_engine *e = NULL;
+    if (hd_engine_new(&e, &o, &err) || hd_engine_ready(e, &err)) fail_msg("%s", err.text);
+    return e;
+}
+
+typedef struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int done;
+} waiter;
+
+static void wake(hd_job *j)
+{
+    waiter *w = j->context;
+    pthread_mutex_lock(&w->lock);
+    w->done++;
+    pthread_cond_signal(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void await(waiter *w, int count)
+{
+    pthread_mutex_lock(&w->lock);
+    while (w->done < count) pthread_cond_wait(&w->changed, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+}
+
+#define WAITER                                                 \
+    {                                                          \
+        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 \
+    }
+
+static hd_translations alone[COUNT_OF(text)];
+
+static void translate_alone(void)
+{
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    hd_model_folder f = {0};
+    hd_translate_opt opt = options_of().translate;
+    opt.search.best = 2;
+    if (hd_model_folder_open(&f, scratch, "translate", b, HD_WEIGHTS_BEST, &err)) fail_msg("%s", err.text);
+    for (size_t i = 0; i < COUNT_OF(text); i++) {
+        hd_line l = {text[i], strlen(text[i])};
+        if (hd_translate(&alone[i], &r, &f, &l, NULL, 1, &opt, &err)) fail_msg("%s", err.text);
+    }
+    hd_model_folder_release(&f);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
+typedef struct caller {
+    hd_engine *engine;
+    unsigned number;
+    int wrong;
+} caller;
+
+/* Asks again and again; what differs from what was found alone is counted. */
+static void *ask_on(void *context)
+{
+    caller *c = context;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        waiter w = WAITER;
+        hd_line line[LINES];
+        double retry = 0;
+        size_t which[LINES];
+        for (unsigned j = 0; j < LINES; j++) {
+            which[j] = (c->number * 5 + i * 3 + j) % COUNT_OF(text);
+            line[j] = (hd_line){text[which[j]], strlen(text[which[j]])};
+        }
+        hd_translate_job t = {{.tokens = 10, .done = wake, .context = &w}, line, LINES, 2, {0}};
+        if (!hd_engine_submit(c->engine, &t.job, &retry)) {
+            c->wrong++;
+            continue;
+        }
+        await(&w, 1);
+        c->wrong += t.job.end != HD_JOB_DONE;
+        for (unsigned j = 0; !c->wrong && j < LINES; j++) {
+            const hd_translation *a = &alone[which[j]].of[0], *b = &t.found.of[j];
+            c->wrong += a->count != b->count;
+            for (size_t k = 0; !c->wrong && k < a->count; k++)
+                c->wrong += strcmp(a->hypothesis[k].text, b->hypothesis[k].text) ||
+                            a->hypothesis[k].score != b->hypothesis[k].score;
+        }
+        hd_translations_release(&t.found);
+    }
+    return NULL;
+}
+
+static void jobs_of_many_threads_get_what_each_gets_alone(void **state)
+{
+    (void)state;
+    pthread_t thread[THREADS];
+    caller c[THREADS];
+    translate_alone();
+    hd_engine *e = engine_of(options_of());
+    for (unsigned i = 0; i < THREADS; i++) {
+        c[i] = (caller){e, i, 0};
+        assert_int_equal(pthread_create(&thread[i], NULL, ask_on, &c[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        assert_int_equal(c[i].wrong, 0);
+    }
+    hd_engine_load l = hd_engine_now(e);
+    assert_int_equal(l.jobs[HD_JOB_DONE], THREADS * ROUNDS);
+    assert_int_equal(l.waiting + l.running + l.refused + l.waiting_tokens, 0);
+    hd_engine_free(e);
+    for (size_t i = 0; i < COUNT_OF(text); i++) hd_translations_release(&alone[i]);
+}
+
+/* A thousand lines, so that whoever comes behind them waits. */
+enum { MANY = 1000 };
+static hd_line many[MANY];
+
+static const hd_line *long_text(void)
+{
+    for (size_t i = 0; i < MANY; i++) many[i] = (hd_line){text[0], strlen(text[0])};
+    return many;
+}
+
+static void what_waits_is_bounded(void **state)
+{
+    (void)state;
+    waiter w = WAITER;
+    hd_engine_opt o = options_of();
+    o.queue_tokens = 100;
+    hd_engine *e = engine_of(o);
+    hd_translate_job t[3000];
+    int taken = 0, refused = 0;
+    double retry = 0;
+    for (size_t i = 0; i < COUNT_OF(t) && !refused; i++) {
+        t[i] = (hd_translate_job){{.tokens = 60, .done = wake, .context = &w}, long_text(), 200, 1, {0}};
+        bool in = hd_engine_submit(e, &t[i].job, &retry);
+        taken += in, refused += !in;
+    }
+    assert_true(refused);
+    assert_true(retry >= 1 && retry <= 60);
+    assert_int_equal(hd_engine_now(e).refused, refused);
+    hd_engine_free(e); /* ends the rest */
+    await(&w, taken);
+    for (int i = 0; i < taken; i++) {
+        assert_true(t[i].job.end == HD_JOB_STOPPED || t[i].job.end == HD_JOB_DONE);
+        hd_translations_release(&t[i].found);
+    }
+}
+
+static void who_leaves_or_is_late_frees_the_seats(void **state)
+{
+    (void)state;
+    waiter w = WAITER;
+    atomic_bool left = false;
+    double retry;
+    hd_engine *e = engine_of(options_of());
+    hd_line line = {text[1], strlen(text[1])};
+    hd_translate_job a = {
+        {.tokens = 1, .done = wake, .context = &w, .cancel = &left}, long_text(), MANY, 1, {0}};
+    hd_translate_job b = {{.tokens = 1, .done = wake, .context = &w, .deadline = hd_seconds() + 0.02},
+                          long_text(),
+                          MANY,
+                          1,
+                          {0}};
+    hd_translate_job c = {{.tokens = 1, .done = wake, .context = &w}, &line, 1, 1, {0}};
+    assert_true(hd_engine_submit(e, &a.job, &retry));
+    assert_true(hd_engine_submit(e, &b.job, &retry));
+    usleep(20000);
+    double from = hd_seconds();
+    atomic_store(&left, true);
+    await(&w, 2);
+    assert_true(hd_seconds() - from < (HEED_SANITIZED ? 5 : 0.2));
+    assert_int_equal(a.job.end, HD_JOB_CANCELED);
+    assert_int_equal(b.job.end, HD_JOB_LATE);
+    assert_true(hd_engine_submit(e, &c.job, &retry));
+    await(&w, 3);
+    assert_int_equal(c.job.end, HD_JOB_DONE);
+    hd_translations_release(&c.found);
+    hd_engine_free(e);
+}
+
+/* A short text does not wait for a long one that came first. */
+static void jobs_take_turns(void **state)
+{
+    (void)state;
+    waiter first = WAITER, second = WAITER;
+    double retry;
+    hd_engine *e = engine_of(options_of());
+    hd_line line = {text[1], strlen(text[1])};
+    hd_translate_job a = {{.tokens = 1, .done = wake, .context = &first}, long_text(), MANY, 1, {0}};
+    hd_translate_job b = {{.tokens = 1, .done = wake, .context = &second}, &line, 1, 1, {0}};
+    assert_true(hd_engine_submit(e, &a.job, &retry));
+    assert_true(hd_engine_submit(e, &b.job, &retry));
+    await(&second, 1);
+    pthread_mutex_lock(&first.lock);
+    int done = first.done;
+    pthread_mutex_unlock(&first.lock);
+    assert_int_equal(done, 0);
+    await(&first, 1);
+    hd_engine_free(e);
+    hd_translations_release(&a.found);
+    hd_translations_release(&b.found);
+}
+
+static void languages_follow_from_names_and_training(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *operand, *languages, *name, *source, *target;
+    } cases[] = {
+        {"a/b/opus-mt-en-de/", NULL, "opus-mt-en-de", "en", "de"},
+        {"x=a/b", "en:pt-BR", "x", "en", "pt-BR"},
+        {"a/model-one", NULL, "model-one", "", ""},
+        {".", "de:en", ".", "de", "en"},
+    };
+    hd_served s;
+    hd_err err = {0};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_int_equal(hd_served_read(&s, cases[i].operand, cases[i].languages, &err), HD_OK);
+        assert_string_equal(s.name, cases[i].name);
+        assert_string_equal(s.source, cases[i].source);
+        assert_string_equal(s.target, cases[i].target);
+    }
+    const char *kept = "a: 1\ntrain: [\"c/train.fr.gz\", \"/x.y/t.en\"]\nb: 2\n";
+    put_bytes(at("training.yml"), kept, strlen(kept));
+    assert_int_equal(hd_served_read(&s, scratch, NULL, &err), HD_OK);
+    assert_string_equal(s.source, "fr");
+    assert_string_equal(s.target, "en");
+    assert_int_equal(hd_served_read(&s, scratch, "en", &err), HD_EARG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_of_many_threads_get_what_each_gets_alone),
+        cmocka_unit_test(what_waits_is_bounded),
+        cmocka_unit_test(who_leaves_or_is_late_frees_the_seats),
+        cmocka_unit_test(jobs_take_turns),
+        cmocka_unit_test(languages_follow_from_names_and_training),
+    };
+    return cmocka_run_group_tests(tests, begin, scratch_remove);
+}
