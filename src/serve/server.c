@@ -49,6 +49,7 @@ static hd_status open_server(hd_server *s, const hd_server_opt *o, hd_err *err)
                   .deadline = o->deadline,
                   .most_texts = o->texts,
                   .most_best = BEST,
+                  .began = (int64_t)time(NULL),
                   .log = o->engine.log};
     hd_status st = o->key_file ? hd_gate_read(&s->desk.gate, o->key_file, err) : HD_OK;
     if (!st) st = listen_at(s, o, &listener, err);

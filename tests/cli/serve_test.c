@@ -59,6 +59,56 @@ static void requests_that_are_there_are_answered_at_the_end(void **state)
         0, "status 0\n1\n");
 }
 
+/* Vectors are those of heed embed, as numbers and as base64; the list of models; the load. */
+static void vectors_are_those_of_heed_embed(void **state)
+{
+    (void)state;
+    need_curl();
+    assert_prints(
+        "for i in 1 2 3 4 5 6 7 8 9 10; do echo 'the cat sat on the mat'; echo 'the dog ran in the park'; "
+        "done "
+        ">text; $HEED train -q --task mlm --device cpu --train text --unit word --layers 1 --width 16 "
+        "--heads 2 "
+        "--context 16 --batch-size 4 --lr 0.01 --warmup 3 --valid-fraction 0.2 --valid-every 4 --save-every "
+        "4 "
+        "--steps 4 --out b && head -2 text | $HEED embed -d cpu b >vectors; " SERVE(
+            "m bert=b") "for f in float base64; do curl -s $URL/v1/embeddings -H 'Content-Type: "
+                        "application/json' -d "
+                        "'{\"model\": \"bert\", \"input\": [\"the cat sat on the mat\", \"the dog "
+                        "ran in the park\"], "
+                        "\"encoding_format\": \"'$f'\"}' >$f; done; "
+                        "python3 -c 'if 1:\n"
+                        " import json, base64, struct\n"
+                        " f, b = json.load(open(\"float\")), json.load(open(\"base64\"))\n"
+                        " print(f[\"object\"], f[\"model\"], f[\"usage\"][\"total_tokens\"])\n"
+                        " for i, line in enumerate(open(\"vectors\")):\n"
+                        "  v = [struct.unpack(\"<f\", struct.pack(\"<f\", float(x)))[0] for x in "
+                        "line.split()]\n"
+                        "  x = b[\"data\"][i][\"embedding\"]\n"
+                        "  w = list(struct.unpack(\"<%df\" % len(v), base64.b64decode(x)))\n"
+                        "  u = [struct.unpack(\"<f\", struct.pack(\"<f\", y))[0] for y in "
+                        "f[\"data\"][i][\"embedding\"]]\n"
+                        "  print(len(v), v == w, v == u, f[\"data\"][i][\"index\"])'; "
+                        "curl -s $URL/v1/models | grep -o '\"id\": \"[^\"]*\"'; "
+                        "curl -s $URL/v1/models/bert | grep -c bert; "
+                        "curl -s $URL/v1/embeddings -d model=none; "
+                        "curl -s $URL/v1/embeddings -d model=m -d input=a | grep -o 'it is a "
+                        "translator'; "
+                        "curl -s $URL/v1/embeddings -H 'Content-Type: application/json' -d '{\"model\": "
+                        "\"bert\", \"input\": [1]}' "
+                        "| grep -o 'another tokenizer'; curl -s $URL/v1/nothing; "
+                        "curl -s $URL/metrics | grep -E 'jobs_total.*bert.*(done|failed)'; " END,
+        0,
+        "list bert 16\n16 True True 0\n16 True True 1\n\"id\": \"m\"\n\"id\": \"bert\"\n1\n"
+        "{\"error\": {\"message\": \"The model 'none' does not exist\", \"type\": \"not_found_error\", "
+        "\"param\": null, \"code\": \"model_not_found\"}}\n"
+        "it is a translator\nanother tokenizer\n"
+        "{\"error\": {\"message\": \"Not found\", \"type\": \"not_found_error\", \"param\": null, \"code\": "
+        "\"model_not_found\"}}\n"
+        "heed_jobs_total{model=\"bert\",end=\"done\"} 2\n"
+        "heed_jobs_total{model=\"bert\",end=\"failed\"} 0\nstatus 0\n");
+}
+
 static void what_cannot_be_served_is_said(void **state)
 {
     (void)state;
@@ -81,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(translations_are_those_of_heed_translate),
         cmocka_unit_test(requests_that_are_there_are_answered_at_the_end),
+        cmocka_unit_test(vectors_are_those_of_heed_embed),
         cmocka_unit_test(what_cannot_be_served_is_said),
     };
     return outcome(cmocka_run_group_tests(tests, make_model, scratch_remove));

@@ -34,7 +34,7 @@
     X(shapes, "draw pictures of shapes with classes, boxes and captions")           \
     X(strokes, "make lines of handwriting from stroke fonts")                       \
     X(sums, "write sums for language models to learn, with answers for rewards")    \
-    X(serve, "answer requests by HTTP: translations")                               \
+    X(serve, "answer requests by HTTP: translations, vectors")                      \
     X(help, "show help for heed or a verb")
 
 #endif

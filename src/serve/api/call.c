@@ -102,26 +102,35 @@ static bool job_ok(hd_call *c)
     else if (j->end == HD_JOB_STOPPED)
         hd_call_fail(c, 503, "the server is shutting down");
     else
-        hd_call_fail(c, j->end == HD_JOB_FAILED ? 500 : 503, "%s", *j->err.text ? j->err.text : "canceled");
+        hd_call_fail(c, j->end != HD_JOB_FAILED ? 503 : j->err.status == HD_EARG ? 400 : 500, "%s", *j->err.text ? j->err.text : "canceled");
     return false;
 }
 
 /* -- routes -- */
+
+static bool leads_to(const hd_endpoint *r, const char *path)
+{
+    size_t size = strlen(r->path);
+    return !strcmp(r->path, path) || (r->path[size - 1] == '/' && !strncmp(r->path, path, size));
+}
 
 /* Finds the route; methods: those that the path has, where it has not this one. */
 static const hd_endpoint *find_route(hd_call *c, const char *method, char *methods, size_t room)
 {
     bool head = !strcmp(method, "HEAD");
     *methods = 0;
-    for (size_t p = 0; p < PROTOCOLS; p++)
+    for (size_t p = 0; p < PROTOCOLS; p++) {
+        const char *prefix = protocols[p]->prefix;
+        if (prefix && !strncmp(c->request->path, prefix, strlen(prefix))) c->protocol = protocols[p];
         for (const hd_endpoint *r = protocols[p]->routes; r->path; r++) {
-            if (strcmp(r->path, c->request->path)) continue;
+            if (!leads_to(r, c->request->path)) continue;
             c->protocol = protocols[p];
             if (!strcmp(r->method, head ? "GET" : method)) return r;
             size_t used = strlen(methods);
             snprintf(methods + used, room - used, "%s%s", !strcmp(r->method, "GET") ? "GET, HEAD" : r->method,
                      ", ");
         }
+    }
     return NULL;
 }
 

@@ -16,7 +16,7 @@ typedef struct hd_desk {
     double deadline;      /* seconds for a request */
     size_t most_texts;    /* of a request */
     size_t most_best;     /* translations of a text */
-    bool describe;        /* /spec is there */
+    int64_t began;        /* when the server began, as seconds of Unix */
     atomic_bool draining; /* the server ends: nothing new is begun */
     hd_log log;
 } hd_desk;
@@ -24,7 +24,7 @@ typedef struct hd_desk {
 typedef struct hd_call hd_call;
 
 typedef struct hd_endpoint {
-    const char *method, *path;
+    const char *method, *path;  /* a path that ends in a slash has anything behind it */
     void (*begin)(hd_call *c);  /* answers, or hands a job to an engine */
     void (*finish)(hd_call *c); /* the job has ended; NULL: it has none */
     bool open;                  /* needs no key */
@@ -34,11 +34,12 @@ typedef struct hd_protocol {
     const hd_endpoint *routes; /* ends with one without path */
     /* The body of an error. */
     void (*write_error)(hd_text *to, int status, const char *text);
+    const char *prefix;    /* of paths whose errors are its own, though it has none of them; NULL: none */
     int no_key, wrong_key; /* statuses */
 } hd_protocol;
 
 /* In this order routes are looked for; the first one answers what nobody has. */
-#define HD_PROTOCOL_LIST(X) X(libretranslate)
+#define HD_PROTOCOL_LIST(X) X(libretranslate) X(openai) X(metrics)
 
 #define X(name) extern const hd_protocol hd_protocol_##name;
 HD_PROTOCOL_LIST(X)

@@ -186,6 +186,11 @@ const hd_model_folder *hd_engine_model(const hd_engine *e)
     return &e->model;
 }
 
+hd_job_kind hd_engine_kind(const hd_engine *e)
+{
+    return e->type->kind;
+}
+
 /* Seconds until what waits is done, by what was done so far. */
 static double seconds_left(const hd_engine_load *l)
 {

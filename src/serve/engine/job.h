@@ -19,6 +19,9 @@
 typedef enum hd_job_end { HD_JOB_END_LIST(X) HD_JOB_ENDS } hd_job_end;
 #undef X
 
+/* Which struct a job is; an engine takes those of one kind. */
+typedef enum hd_job_kind { HD_JOB_TRANSLATE, HD_JOB_EMBED } hd_job_kind;
+
 typedef struct hd_job hd_job;
 
 struct hd_job {
@@ -44,5 +47,15 @@ typedef struct hd_translate_job {
     size_t best;           /* translations of each */
     hd_translations found; /* where the job was done; the owner releases them */
 } hd_translate_job;
+
+/* Lines as vectors, cut to what the model takes. */
+typedef struct hd_embed_job {
+    hd_job job; /* first */
+    const hd_line *line;
+    size_t lines;
+    float *vector; /* [lines, width]; the owner frees it, whatever the end */
+    size_t width;
+    size_t read; /* tokens of all lines */
+} hd_embed_job;
 
 #endif

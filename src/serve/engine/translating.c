@@ -242,4 +242,4 @@ static void free_worker(void *worker)
     hd_mem_free(w);
 }
 
-const hd_worker_type hd_worker_translating = {open_worker, has_room, take, turn, free_worker};
+const hd_worker_type hd_worker_translating = {HD_JOB_TRANSLATE, open_worker, has_room, take, turn, free_worker};

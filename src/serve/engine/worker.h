@@ -15,6 +15,7 @@ typedef struct hd_worker_use {
 } hd_worker_use;
 
 typedef struct hd_worker_type {
+    hd_job_kind kind; /* of the jobs it takes */
     hd_status (*open)(void **out, const hd_worker_use *use, hd_err *err);
     /* Whether a further job can join now. */
     bool (*has_room)(const void *worker);
@@ -25,10 +26,8 @@ typedef struct hd_worker_type {
 } hd_worker_type;
 
 /* X(task of the model, name) */
-#define HD_WORKER_LIST(X) X(TRANSLATE, translating)
+#define HD_WORKER_LIST(X) X(TRANSLATE, translating) X(MLM, embedding) X(LM, embedding)
 
-#define X(TASK, name) extern const hd_worker_type hd_worker_##name;
-HD_WORKER_LIST(X)
-#undef X
+extern const hd_worker_type hd_worker_translating, hd_worker_embedding;
 
 #endif
