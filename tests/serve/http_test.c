@@ -211,13 +211,13 @@ static void begin_stream(void *context, hd_request *r)
     (void)context;
     if (!strcmp(r->path, "/wait") && !r->woken) {
         hd_request_hold(r);
-        streaming = r;
+        __atomic_store_n(&streaming, r, __ATOMIC_RELEASE);
         hd_request_wait(r);
         return;
     }
     hd_request_stream(r, 200, "text/event-stream");
     hd_request_hold(r);
-    streaming = r;
+    __atomic_store_n(&streaming, r, __ATOMIC_RELEASE);
 }
 
 static void release_none(void *context, hd_request *r)
@@ -239,7 +239,7 @@ static hd_http *open_plain(int *port, double head_seconds)
                      .write_seconds = 2,
                      .user = {look_at, begin_stream, release_none, NULL},
                      .log = &silent};
-    streaming = NULL;
+    __atomic_store_n(&streaming, NULL, __ATOMIC_RELEASE);
     if (hd_http_listen(&o.listener, "127.0.0.1", 0, &loopback, &err)) fail_msg("%s", err.text);
     assert_true(loopback);
     *port = atoi(strrchr(hd_http_address(o.listener, address), ':') + 1);
