@@ -48,11 +48,11 @@ INLINE void few_tile(int32_t *sums, int rows, const int32_t *start, const int8_t
 
 /* -- AMX -- */
 
-/* One tile of rows or two. */
+/* One tile of rows or two; `ahead`: the next strip is asked for, which tiles come too late for. */
 INLINE void amx_tile(int32_t *sums, size_t rows, bool down, const int32_t *start, const int8_t *a,
-                     const int8_t *b, size_t steps)
+                     const int8_t *b, size_t steps, bool ahead)
 {
-    const size_t wide = STRIP * sizeof *sums;
+    const size_t wide = STRIP * sizeof *sums, next = steps * STRIP * STEP;
     AMX_WRITTEN;
     _tile_loadd(0, start, 0);
     _tile_loadd(1, start + HALF, 0);
@@ -61,6 +61,9 @@ INLINE void amx_tile(int32_t *sums, size_t rows, bool down, const int32_t *start
         _tile_loadd(3, start + HALF, 0);
     }
     for (; steps; steps--, a += rows * STEP, b += STRIP * STEP) {
+        if (ahead) UNROLL
+        for (size_t l = 0; l < STRIP * STEP; l += AMX_BYTES)
+            _mm_prefetch((const char *)b + next + l, _MM_HINT_T1);
         _tile_loadd(6, b, STRIP * DEEP);
         _tile_loadd(4, a, STEP);
         _tile_dpbusd(0, 4, 6);
@@ -81,10 +84,16 @@ INLINE void amx_tile(int32_t *sums, size_t rows, bool down, const int32_t *start
 }
 
 static _Thread_local size_t shaped; /* rows of the tiles' shape; 0: they have none */
+static _Thread_local bool far;      /* strips are in memory yet */
 
 static void begin(void)
 {
     shaped = 0;
+}
+
+static void reads(bool first)
+{
+    far = first;
 }
 
 static void end(void)
@@ -106,9 +115,9 @@ static void tile(int32_t *sums, size_t rows, const int32_t *start, const int8_t 
     else {
         if (shaped != rows) amx_shape(rows, STRIP), shaped = rows;
         if (rows > HALF)
-            amx_tile(sums, rows, true, start, a, b, steps);
+            amx_tile(sums, rows, true, start, a, b, steps, far);
         else
-            amx_tile(sums, rows, false, start, a, b, steps);
+            amx_tile(sums, rows, false, start, a, b, steps, far);
     }
 }
 
@@ -128,6 +137,7 @@ static const int8_shape shape = {.rows = ROWS,
                                  .turned = 0x80,
                                  .begin = begin,
                                  .end = end,
+                                 .reads = reads,
                                  .tile = tile};
 INT8_FORM(amx_int8, "amx");
 #else

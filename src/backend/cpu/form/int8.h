@@ -16,6 +16,7 @@ enum {
     INT8_BLOCK = 512 * 1024, /* bytes of b that stay in L2 with many rows */
     INT8_TALLEST = 32,       /* lines of a tile */
     INT8_WIDEST = 32,        /* columns of a tile */
+    INT8_LINE = 64,          /* bytes that panels of AMX have of a line at once */
 };
 
 typedef struct int8_shape {
@@ -25,6 +26,7 @@ typedef struct int8_shape {
     size_t deep_rows, deep;            /* of panels of a, and of strips of b */
     uint8_t turned;                    /* bits of a that are flipped: 0x80 adds 128 */
     void (*begin)(void), (*end)(void); /* around the tiles of a product, or NULL */
+    void (*reads)(bool first);         /* NULL, or before tiles: they are the first to read their strips */
     /* sums [rows][strip], from start [strip] if bits are turned, of a panel and a strip `steps` deep */
     void (*tile)(int32_t *sums, size_t rows, const int32_t *start, const int8_t *a, const int8_t *b,
                  size_t steps);
@@ -130,7 +132,14 @@ INLINE int8_t *int8_panel(const int8_shape *s, int8_t *to, const int8_t *line, s
     const size_t across = int8_up(lines, s->unit);
     const uint64_t turned = s->turned * 0x0101010101010101u;
     if (across > lines) memset(to, 0, across * deep);
-    for (size_t i = 0; i < lines; i++)
+    for (size_t i = 0; s->deep_rows == INT8_LINE && i < lines; i++)
+        for (size_t l = 0; l < deep; l += INT8_LINE) {
+            uint64_t all[INT8_LINE / sizeof turned];
+            memcpy(all, line + i * deep + l, sizeof all);
+            for (size_t c = 0; c < INT8_LINE / sizeof turned; c++) all[c] ^= turned;
+            memcpy(to + l * across + i * INT8_LINE, all, sizeof all);
+        }
+    for (size_t i = 0; s->deep_rows < INT8_LINE && i < lines; i++)
         for (size_t l = 0; l < deep; l += INT8_CHUNK) {
             uint64_t eight;
             memcpy(&eight, line + i * deep + l, sizeof eight);
@@ -244,6 +253,7 @@ INLINE void int8_multiply(const int8_shape *s, const hd_product *p, size_t row, 
         for (size_t nb = from; nb < till; nb += block) {
             const size_t nb_end = till - nb < block ? till : nb + block;
             for (const int8_part *t = part; t < part + parts; t++) {
+                if (s->reads) s->reads(t == part);
                 for (size_t j = nb; j < nb_end; j += s->strip) int8_strip(s, t, j);
                 p->finish(p, t->row, t->count, nb, nb_end);
             }

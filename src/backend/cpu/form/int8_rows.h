@@ -63,6 +63,19 @@ INLINE void int8_first(int8_t *to, const float *x, float inverse)
 #endif
 }
 
+/* Of the whole chunks of k numbers. */
+INLINE void int8_firsts(int8_t *to, const float *x, size_t k, float inverse)
+{
+    size_t l = 0;
+#ifdef __AVX512F__
+    const __m512 by = _mm512_set1_ps(inverse);
+    for (; l + 16 <= k; l += 16)
+        _mm_storeu_si128((__m128i *)(to + l), _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(
+                                                  _mm512_mul_ps(_mm512_loadu_ps(x + l), by))));
+#endif
+    for (; l + INT8_CHUNK <= k; l += INT8_CHUNK) int8_first(to + l, x + l, inverse);
+}
+
 /* ... and the second one behind it. What is left over is one fused multiply-add: two roundings would be
    others where a compiler joins them. */
 INLINE void int8_second(int8_t *to, const int8_t *first, const float *x, float inverse)
@@ -109,7 +122,8 @@ INLINE size_t int8_lines(int8_t *to, size_t all, const float *x, size_t k, float
     *scale = s.scale;
     if (whole < all || !(s.inverse > 0)) memset(to, 0, all);
     if (!(s.inverse > 0)) return 1;
-    for (size_t l = 0; l < k; l += INT8_CHUNK) int8_first(to + l, int8_filled(some, x + l, k - l), s.inverse);
+    int8_firsts(to, x, k, s.inverse);
+    if (whole < k) int8_first(to + whole, int8_filled(some, x + whole, k - whole), s.inverse);
     if (INT8_UNEVEN * (uint64_t)int8_squares(to, all) >= (uint64_t)INT8_MOST * INT8_MOST * k) return 1;
     if (whole < all) memset(to + all, 0, all);
     for (size_t l = 0; l < k; l += INT8_CHUNK)
