@@ -126,10 +126,12 @@ hd_rows hd_stack_rows_at_layer(hd_run *r, const hd_stack *k, int layers, hd_rows
 static void run_first(hd_run *r, const hd_block *b, hd_stream *s, const hd_seg *one)
 {
     const int32_t *index = s->x.seg->begin;
+    hd_probe_enter(r, "self");
     hd_rows all = hd_stream_in(r, s, &b->norm[0]);
     hd_rows asking = {hd_gather(r, all.t, index, one->rows, 1), one};
     s->x = (hd_rows){hd_gather(r, s->x.t, index, one->rows, 1), one};
     hd_stream_out(r, s, &b->norm[0], hd_mha_of(r, &b->self, asking, all, HD_FULL, NULL));
+    hd_probe_leave(r);
     hd_stream_out(r, s, &b->norm[2], hd_ffn_of(r, &b->ffn, hd_stream_in(r, s, &b->norm[2])));
 }
 
@@ -140,7 +142,9 @@ hd_rows hd_stack_first(hd_run *r, const hd_stack *k, hd_rows x, const hd_seg *on
     if (!x.t || !one) return (hd_rows){0};
     run_stream(r, k, 0, end, &s, (hd_rows){0}, NULL);
     s.drop_path = end ? k->opt.drop_path : 0;
+    hd_probe_enter(r, "%d", end);
     run_first(r, &k->block[end], &s, one);
+    hd_probe_leave(r);
     return hd_stream_end(r, &s, &k->last);
 }
 

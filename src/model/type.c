@@ -69,7 +69,7 @@ const char *hd_attention_title(hd_attention_kind k)
 
 void hd_attention_layers_add(hd_attention_layers *a, int stage, int layers, int heads)
 {
-    a->first[stage] = a->layers, a->count[stage] = (size_t)layers;
+    a->first[stage] = a->layers, a->count[stage] = (size_t)layers, a->each[stage] = (size_t)heads;
     a->layers += (size_t)layers;
     if (layers && (size_t)heads > a->heads) a->heads = (size_t)heads;
 }

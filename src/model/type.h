@@ -36,6 +36,7 @@ typedef struct hd_attention_layers {
     size_t layers, heads;    /* heads: most of any layer */
     size_t first[HD_STAGES]; /* of a stage, among all layers */
     size_t count[HD_STAGES]; /* its layers; 0: it has none of the kind */
+    size_t each[HD_STAGES];  /* heads of each of them */
 } hd_attention_layers;
 
 void hd_attention_layers_add(hd_attention_layers *a, int stage, int layers, int heads);

@@ -6,6 +6,7 @@
 #include "nn/block/experts.h"
 #include "nn/block/latent.h"
 #include "nn/block/lora.h"
+#include "nn/heads.h"
 
 static hd_tensor *value(hd_param *p)
 {
@@ -129,6 +130,7 @@ static hd_tensor *attended(hd_run *r, const hd_mha *m, hd_rows q, hd_rows k, hd_
     if (mask == HD_CAUSAL) o.mask = mask;
     if (scores) o.ragged = scores;
     hd_rows y = hd_attend(r, q, k, v, &o);
+    y.t = hd_heads_scaled(r, y.t, (size_t)m->heads, seg);
     hd_probe_offer(r, "attn_out", y.t, y.seg);
     return hd_probe_offer(r, "mha_out", hd_dense_rows(r, &m->out, y, HD_IDENTITY), seg);
 }

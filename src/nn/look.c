@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "nn/heads.h"
 
 const char *const hd_scoring_names[HD_SCORINGS + 1] = {
 #define X(name, text) #name,
@@ -201,7 +202,7 @@ hd_tensor *hd_look_of(hd_run *r, const hd_look *l, hd_rows q, const hd_seen *m, 
                        .center = center(r, l, q, m, places)};
     if (a.center) a.window = o->window, a.sigma = l->place.w ? (float)o->window / 2 : 0;
     hd_tensor *c = o->score == HD_SCORING_mlp ? mlp(r, l, asked, m) : hd_attend(r, asked, m->k, m->v, &a).t;
-    c = context_of(r, l, q, m, c, weights);
+    c = hd_heads_scaled(r, context_of(r, l, q, m, c, weights), (size_t)o->heads, NULL);
     hd_probe_offer(r, "context", c, q.seg);
     hd_probe_leave(r);
     return c;

@@ -1,4 +1,4 @@
-/* Scope names and offers. Without a probe all of this costs one check. */
+/* Scope names and offers. Without a probe and factors of heads all of this costs one check. */
 #include "op/probe.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 void hd_probe_enter(hd_run *r, const char *format, ...)
 {
-    if (!r->probe) return;
+    if (!r->probe && !r->heads) return;
     size_t at = strlen(r->scope);
     if (at && at + 1 < sizeof r->scope) r->scope[at++] = '.', r->scope[at] = 0;
     va_list args;
@@ -19,7 +19,7 @@ void hd_probe_enter(hd_run *r, const char *format, ...)
 
 void hd_probe_leave(hd_run *r)
 {
-    if (!r->probe) return;
+    if (!r->probe && !r->heads) return;
     char *dot = strrchr(r->scope, '.');
     *(dot ? dot : r->scope) = 0;
 }

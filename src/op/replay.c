@@ -76,9 +76,10 @@ static size_t moves_of(const hd_run *r)
     return r->step.puts;
 }
 
+/* Factors of heads are sent while the step runs, and are others in the next. */
 static bool can(const hd_run *r)
 {
-    return r->backend->capture && !r->probe && !r->err.status;
+    return r->backend->capture && !r->probe && !r->heads && !r->err.status;
 }
 
 bool hd_replay(hd_run *r, uint64_t owner, uint64_t shape, hd_tensor **result)

@@ -20,7 +20,7 @@
 #include "op/run.h"
 
 /* True: the step was captured before and runs now; *result (which may be NULL) gets what it was captured
-   with. Always false with a probe, and where the backend captures nothing. */
+   with. Always false with a probe or factors of heads, and where the backend captures nothing. */
 bool hd_replay(hd_run *r, uint64_t owner, uint64_t shape, hd_tensor **result);
 /* Begins to capture, from the second time on that a shape comes. A failure stays in the run. */
 void hd_capture(hd_run *r, uint64_t owner, uint64_t shape);

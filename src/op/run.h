@@ -12,6 +12,7 @@
 
 typedef struct hd_node hd_node;
 typedef struct hd_probe hd_probe;
+typedef struct hd_heads hd_heads;
 typedef struct hd_grad_watch hd_grad_watch;
 
 typedef struct hd_run {
@@ -30,7 +31,8 @@ typedef struct hd_run {
     bool counting;        /* loads of experts are counted, though nothing is learned */
     uint32_t draws;       /* ops that drew in this step */
     const hd_probe *probe;
-    char scope[192];          /* of the layer being run; only kept with a probe */
+    hd_heads *heads;          /* factors of attention heads (nn/heads.h); NULL: none */
+    char scope[192];          /* of the layer being run; only kept with a probe or factors of heads */
     bool again;               /* a recomputed function runs a second time: a probe already has its values */
     uint64_t steps;           /* begun so far */
     struct hd_graphs *graphs; /* captured steps (replay.c); NULL: none yet */

@@ -86,6 +86,17 @@ hd_status hd_attending_picture(hd_command *c, const hd_attended_picture *t, hd_e
     return a->o.view ? hd_command_put_page(c, &drawn, s, err) : s;
 }
 
+hd_status hd_attending_scale(hd_command *c, const char *list, hd_err *err)
+{
+    hd_err why = {0};
+    if (!list) return HD_OK;
+    hd_status s = hd_heads_init(&c->heads, &c->model.model, &why);
+    if (!s) s = hd_heads_set(&c->heads, list, &why);
+    c->misused = s == HD_EARG;
+    if (!s) c->machine.run.heads = &c->heads;
+    return s ? hd_err_set(err, s, "--heads: %s", why.text) : HD_OK;
+}
+
 hd_status hd_attending_close(hd_attending *a, hd_status s, hd_err *err)
 {
     hd_attention_file *file = a->file;

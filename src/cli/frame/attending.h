@@ -4,6 +4,7 @@
 #define HD_CLI_FRAME_ATTENDING_H
 
 #include "cli/frame/option.h"
+#include "model/heads.h"
 #include "show/attention.h"
 #include "view/attention/file.h"
 
@@ -30,11 +31,18 @@ typedef struct hd_attending_options {
 #define HD_ATTENDING_HEAD                                                       \
     HD_ATTENDING("head", 0, "N", "0", "0: the mean, or all in .json and .html", \
                  HD_INT_INTO(hd_usual, attending.head, 0, 1024))
+/* Factors of heads, which hd_command_run reads. */
+#define HD_HEADS_HELP                                                                                       \
+    "multiply the output of attention heads: 'enc.2.self.5=0' switches a head off, 'dec.*.cross.*=0.5' "    \
+    "halves all of a kind; STACK.LAYER.SUBLAYER.HEAD=FACTOR, separated by commas, '*' for any. Layers and " \
+    "heads count from 0, as heed explain names them; a later factor wins"
+#define HD_ATTENDING_HEADS \
+    HD_ATTENDING("heads", 0, "LIST", NULL, HD_HEADS_HELP, HD_TEXT_INTO(hd_usual, heads))
 #define HD_ATTENDING_ROWS                                                                 \
     HD_ATTENDING_FILE,                                                                    \
         HD_ATTENDING("view", 0, NULL, NULL, "draw the attention weights below each text", \
                      HD_FLAG_INTO(hd_usual, attending.view)),                             \
-        HD_ATTENDING_LAYER, HD_ATTENDING_HEAD
+        HD_ATTENDING_LAYER, HD_ATTENDING_HEAD, HD_ATTENDING_HEADS
 
 typedef struct hd_command hd_command;
 
@@ -85,6 +93,9 @@ typedef struct hd_attended_picture { /* all borrowed */
 
 /* The same of the maps of a picture. */
 hd_status hd_attending_picture(hd_command *c, const hd_attended_picture *t, hd_err *err);
+/* Gives the machine's run the factors of a list, of c->model; NULL: none. A failure is one of the command
+ * line. */
+hd_status hd_attending_scale(hd_command *c, const char *list, hd_err *err);
 /* Saves unless `s` is a failure. Returns that, or the status of saving. Accepts {0}. */
 hd_status hd_attending_close(hd_attending *a, hd_status s, hd_err *err);
 

@@ -119,6 +119,7 @@ static hd_status open_all(hd_command *c, hd_err *err)
     if (s || !o) return s;
     s = hd_model_folder_open(&c->model, c->operands.word[0], u->task, c->machine.backend, o->weights, err);
     bool pictures = c->model.pictures && !u->pictures, sounds = c->model.sounds && !u->sounds;
+    if (!s) s = hd_attending_scale(c, o->heads, err);
     if (s || !(pictures || sounds)) return s;
     return hd_err_set(err, HD_EARG, "%s reads %s, not texts: `heed %s` answers them", c->operands.word[0],
                       pictures ? "pictures" : "sounds", c->model.task->verb);
@@ -164,6 +165,7 @@ int hd_command_run(hd_command *c)
     if (!s) warn_unknown(c);
     hd_input_close(c);
     if (u->release) u->release(c);
+    hd_heads_release(&c->heads);
     hd_model_folder_release(&c->model);
     hd_machine_close(&c->machine);
     return c->exit;

@@ -56,6 +56,7 @@ typedef struct hd_usual {
     hd_weights weights;
     hd_machine_options machine;
     hd_attending_options attending;
+    const char *heads;
 } hd_usual;
 
 /* What is opened before a verb runs, and closed after it. */
@@ -118,6 +119,7 @@ struct hd_command {
     hd_machine machine;
     hd_model_folder model; /* of its tokens that are <unk> a warning is given in the end */
     hd_attending attending;
+    hd_heads heads; /* factors of --heads, which the machine's run carries; {0}: none */
     hd_input in;
     bool misused; /* a failure is one of the command line, and the exit status 2 */
     int exit;     /* the exit status of a verb that does not fail */

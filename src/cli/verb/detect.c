@@ -33,6 +33,7 @@ static const hd_option options[] = {
         HD_CHOICE_INTO(hd_usual, attending.kind, hd_attention_choices)),
     HD_ATTENDING_LAYER,
     HD_ATTENDING_HEAD,
+    HD_ATTENDING_HEADS,
     {"boxes", 0, "FILE", NULL,
      "measure average precision against the boxes in this file, CSV or COCO JSON, in place of PICTURE",
      .group = "Evaluation", HD_FILE_INTO(OWNER, boxes)},

@@ -23,6 +23,7 @@ struct explain {
     const char *only;
     const char *step; /* a number or "all" */
     const char *head; /* a number, "all" or "mean" */
+    const char *heads;
     int columns;
 };
 
@@ -41,6 +42,7 @@ static const hd_option options[] = {
      MODEL, HD_TEXT_INTO(struct explain, step)},
     {"head", 0, "N", "1", "show this head of every attention layer; 'all': each of them, 'mean': their mean",
      MODEL, HD_TEXT_INTO(struct explain, head)},
+    {"heads", 0, "LIST", NULL, HD_HEADS_HELP, MODEL, HD_TEXT_INTO(struct explain, heads)},
     {"columns", 0, "N", "0", "numbers to show of a row; 0: as many as fit", MODEL,
      HD_INT_INTO(struct explain, columns, 0, 1000000)},
     {"backward", 0, NULL, NULL, "add every gradient", EXAMPLE, HD_FLAG_INTO(struct explain, backward)},
@@ -96,6 +98,7 @@ static hd_status explain_model(call *c, hd_err *err)
     hd_command *m = &c->command;
     const char *folder = m->operands.word[0], *text = m->operands.word[1];
     hd_status s = hd_model_folder_open(&m->model, folder, NULL, m->machine.backend, HD_WEIGHTS_BEST, err);
+    if (!s) s = hd_attending_scale(m, c->o->heads, err);
     if (!s && m->model.pictures) {
         hd_image im = {0};
         s = hd_image_read(&im, text, err);

@@ -21,6 +21,7 @@ static const hd_option options[] = {
      HD_TEXT_INTO(struct perplexity, music.part)},
     {"skip", 0, "N", "0", "of music: the first N tokens of each piece do not count, but are seen",
      HD_COUNT_INTO(struct perplexity, music.skip, 0, 1000000000)},
+    HD_ATTENDING_HEADS,
     HD_MACHINE_ROWS,
     {0},
 };

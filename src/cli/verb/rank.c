@@ -35,6 +35,7 @@ static const hd_option options[] = {
      HD_FLAG_INTO(hd_usual, json)},
     {"batch", 0, "N", "0", "hypotheses scored in parallel; 0: 256",
      HD_COUNT_INTO(struct rank, opt.batch, 0, 1000000)},
+    HD_ATTENDING_HEADS,
     HD_MACHINE_ROWS,
     {0},
 };

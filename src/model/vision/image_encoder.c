@@ -124,7 +124,11 @@ hd_rows hd_image_encoder_first(hd_run *r, const hd_image_encoder *e, const hd_it
 {
     int all = hd_image_encoder_layers(&e->opt);
     if (r->probe || !e->type->first) return hd_image_encoder_rows(r, e, all, in);
-    return readable(r, e, in->pixels) ? e->type->first(r, e, in->pixels) : (hd_rows){0};
+    if (!readable(r, e, in->pixels)) return (hd_rows){0};
+    hd_probe_enter(r, "enc");
+    hd_rows x = e->type->first(r, e, in->pixels);
+    hd_probe_leave(r);
+    return x;
 }
 
 hd_tensor *hd_image_encoder_pooled(hd_run *r, const hd_image_encoder *e, hd_rows x)

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "nn/block/lora.h"
+#include "nn/heads.h"
 
 #define INNER_EPS 1e-6f /* of both norms inside, whatever the model's is */
 
@@ -141,6 +142,7 @@ static hd_tensor *values_of(hd_run *r, const hd_latent *m, hd_tensor *sums)
 
 static hd_tensor *ended(hd_run *r, const hd_latent *m, hd_tensor *y, const hd_seg *seg)
 {
+    y = hd_heads_scaled(r, y, m->shape.heads, seg);
     hd_probe_offer(r, "attn_out", y, seg);
     return hd_probe_offer(r, "mha_out", hd_dense_rows(r, &m->out, (hd_rows){y, seg}, HD_IDENTITY), seg);
 }

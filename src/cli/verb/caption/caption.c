@@ -41,6 +41,7 @@ static const hd_option options[] = {
      ATTENTION, HD_CHOICE_INTO(hd_usual, attending.kind, hd_attention_choices)},
     HD_ATTENDING_LAYER,
     HD_ATTENDING_HEAD,
+    HD_ATTENDING_HEADS,
     {"boxes", 0, "FILE", NULL,
      "measure how much of the attention of words lies inside the boxes of this file (CSV or COCO JSON) whose "
      "labels they are, and of the word before each: \"red circle\"",

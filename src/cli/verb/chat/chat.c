@@ -18,6 +18,7 @@ static const hd_option options[] = {
     {"tokens", 'n', "N", "1024", "most tokens of an answer",
      HD_COUNT_INTO(struct chat, sampling.opt.tokens, 1, 1000000)},
     HD_SAMPLING_ROWS(struct chat, HD_CHAT_TEMPERATURE),
+    HD_ATTENDING_HEADS,
     HD_MACHINE_ROWS,
     {0},
 };

@@ -49,6 +49,7 @@ static const hd_option options[] = {
      HD_INT_INTO(struct embed, top, 1, 1 << 20)},
     HD_ATTENDING_FILE,
     HD_ATTENDING_HEAD,
+    HD_ATTENDING_HEADS,
     HD_MACHINE_ROWS,
     {0},
 };

@@ -27,6 +27,7 @@ static const hd_option options[] = {
     HD_ATTENDING_FILE,
     HD_ATTENDING_LAYER,
     HD_ATTENDING_HEAD,
+    HD_ATTENDING_HEADS,
     {0},
 };
 

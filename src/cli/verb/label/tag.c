@@ -7,6 +7,7 @@ static const hd_option options[] = {
      "macro-F1",
      HD_FLAG_INTO(hd_labels_options, confusion)},
     HD_LABELS_ROWS,
+    HD_ATTENDING_HEADS,
     {0},
 };
 

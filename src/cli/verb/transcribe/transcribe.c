@@ -68,6 +68,7 @@ static const hd_option options[] = {
      ATTENTION, HD_CHOICE_INTO(hd_usual, attending.kind, hd_attention_choices)},
     HD_ATTENDING_LAYER,
     HD_ATTENDING_HEAD,
+    HD_ATTENDING_HEADS,
     {"monotone", 0, NULL, NULL, "say how many tokens attend to no earlier time than the one before",
      ATTENTION, HD_FLAG_INTO(OWNER, monotone)},
     HD_MACHINE_ROWS,

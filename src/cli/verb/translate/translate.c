@@ -61,6 +61,7 @@ static const hd_option options[] = {
      ATTENTION, HD_CHOICE_INTO(hd_usual, attending.kind, hd_attention_choices)},
     HD_ATTENDING_LAYER,
     HD_ATTENDING_HEAD,
+    HD_ATTENDING_HEADS,
 
     {"checkpoint", 0, "WHICH", "best", "weights to use: best (by validation) or last",
      HD_CHOICE_INTO(hd_usual, weights, checkpoints)},
