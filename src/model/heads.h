@@ -1,4 +1,4 @@
-/* The attention heads of a model by name, and factors for them (nn/heads.h). A head is
+/* The attention heads of a model by name, and factors for them (nn/block/heads.h). A head is
    STACK.LAYER.SUBLAYER.HEAD, as probes and `heed explain` name layers: enc.2.self.5, dec.0.cross.3; both
    numbers count from 0. Later stages of a model of several have theirs: dec.stage1.0.self.3. Of a language
    model the stack may be left out.
@@ -13,7 +13,7 @@
 #define HD_MODEL_HEADS_H
 
 #include "model/type.h"
-#include "nn/heads.h"
+#include "nn/block/heads.h"
 
 enum { HD_HEAD_NAME = HD_HEADS_SCOPE + 24 };
 

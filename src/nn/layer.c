@@ -6,7 +6,7 @@
 #include "nn/block/experts.h"
 #include "nn/block/latent.h"
 #include "nn/block/lora.h"
-#include "nn/heads.h"
+#include "nn/block/heads.h"
 
 static hd_tensor *value(hd_param *p)
 {

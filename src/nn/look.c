@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "nn/heads.h"
+#include "nn/block/heads.h"
 
 const char *const hd_scoring_names[HD_SCORINGS + 1] = {
 #define X(name, text) #name,

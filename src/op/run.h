@@ -31,7 +31,7 @@ typedef struct hd_run {
     bool counting;        /* loads of experts are counted, though nothing is learned */
     uint32_t draws;       /* ops that drew in this step */
     const hd_probe *probe;
-    hd_heads *heads;          /* factors of attention heads (nn/heads.h); NULL: none */
+    hd_heads *heads;          /* factors of attention heads (nn/block/heads.h); NULL: none */
     char scope[192];          /* of the layer being run; only kept with a probe or factors of heads */
     bool again;               /* a recomputed function runs a second time: a probe already has its values */
     uint64_t steps;           /* begun so far */

@@ -14,6 +14,7 @@
     X(fill, "predict masked words with a masked language model")                    \
     X(perplexity, "measure how well a language model predicts a text")              \
     X(compare, "measure several models on the same data")                           \
+    X(heads, "measure what each attention head of a model is worth")                \
     X(plot, "draw the loss curves of training runs")                                \
     X(classify, "label every line or picture")                                      \
     X(tag, "label every token")                                                     \

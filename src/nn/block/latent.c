@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "nn/block/lora.h"
-#include "nn/heads.h"
+#include "nn/block/heads.h"
 
 #define INNER_EPS 1e-6f /* of both norms inside, whatever the model's is */
 

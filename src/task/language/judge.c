@@ -5,6 +5,7 @@
 #include "backend/ranks.h"
 #include "base/system/clock.h"
 #include "base/mem.h"
+#include "nn/block/heads.h"
 #include "op/replay.h"
 #include "task/language/language.h"
 
@@ -57,9 +58,10 @@ static hd_status judge_windows(double *nats, hd_run *r, const hd_lm *m, const hd
                                const hd_window *w, size_t items, hd_cache *state, hd_err *err)
 {
     hd_lm_batch batch;
-    hd_run_begin(r, HD_INFERENCE);
+    hd_heads_begin(r);
     hd_windows_send(r, &batch, m, text, w, NULL, items);
     double sum = hd_loss_total(r, m->type->lm.loss(r, m, &batch, state, &(hd_loss_opt){.coef = 1}));
+    hd_heads_end(r);
     if (r->err.status) return hd_err_set(err, r->err.status, "judging a text: %s", r->err.text);
     *nats += sum;
     return HD_OK;

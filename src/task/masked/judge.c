@@ -2,6 +2,7 @@
 #include "task/masked/training.h"
 
 #include "backend/ranks.h"
+#include "nn/block/heads.h"
 
 enum { ROWS = 2048, SEED = 15 }; /* rows of a step, about */
 
@@ -10,7 +11,7 @@ static hd_status judge_rows(hd_masked_judged *to, hd_run *r, const hd_model_fold
 {
     hd_bert_batch b;
     if (!rows->asked) return HD_OK;
-    hd_run_begin(r, HD_INFERENCE);
+    hd_heads_begin(r);
     hd_masked_rows_send(r, &b, rows, 0, rows->items);
     int32_t *best = hd_host_take(r, b.count * sizeof *best);
     hd_real *value = hd_host_take(r, b.count * sizeof *value);
@@ -20,6 +21,7 @@ static hd_status judge_rows(hd_masked_judged *to, hd_run *r, const hd_model_fold
     if (best && value && hd_top_read(r, ids, values, best, value))
         for (size_t i = 0, n = 0; i < rows->rows; i++)
             if (rows->target[i] >= 0) to->right += best[n++] == rows->target[i];
+    hd_heads_end(r);
     if (r->err.status) return hd_err_set(err, r->err.status, "judging a text: %s", r->err.text);
     to->asked += rows->asked;
     to->nats += nats;

@@ -1,27 +1,17 @@
 /* Training a translator: from files of sentence pairs to a model folder. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "backend/ranks.h"
-#include "base/mem.h"
 #include "data/epoch.h"
-#include "metric/metric.h"
 #include "model/prepare.h"
 #include "op/replay.h"
 #include "run/decoder.h"
 #include "run/session.h"
 #include "task/list.h"
+#include "task/translate/judge.h"
 #include "task/translate/training.h"
-#include "task/translate/translate.h"
 
 enum { AHEAD = 4 };
-
-/* A batch of sentence pairs in backend memory, as long as its step. */
-typedef struct pair_batch {
-    const hd_seg *in, *out;
-    const int32_t *source, *input, *output;
-} pair_batch;
 
 typedef struct translating {
     hd_model_folder folder;
@@ -30,39 +20,8 @@ typedef struct translating {
     hd_translate_set set;
     hd_batches *batches, *valid_batches;
     const hd_batch *batch;
-    pair_batch sent; /* of it */
+    hd_pair_batch sent; /* of it */
 } translating;
-
-/* -- batches -- */
-
-/* Sends sentences from .. to-1 of a batch, laid out as m needs them; the number tells the shape it is filled
-   up to. Everything is sent before the first kernel is called, always in the same order: the rest can then be
-   captured. */
-static uint64_t send_pairs(hd_run *r, pair_batch *out, const hd_encdec *m, const hd_batch *b, size_t from,
-                           size_t to)
-{
-    size_t source = 0, target = 0, sources = 0, targets = 0, n = to - from;
-    for (size_t i = 0; i < to; i++) {
-        if (i == from) source = sources, target = targets, sources = targets = 0;
-        sources += (size_t)b->source_len[i], targets += (size_t)b->target_len[i];
-    }
-    hd_bounds in = hd_bounds_of(r, b->source_len + from, n), to_be = hd_bounds_of(r, b->target_len + from, n);
-    hd_seg *said = hd_seg_within(r, b->target_len + from, n, b->key + from, to_be);
-    if (said && hd_encdec_unrolls(m)) said->steps = hd_unroll(r, said);
-    *out = (pair_batch){.in = hd_seg_within(r, b->source_len + from, n, b->key + from, in),
-                        .out = said,
-                        .source = hd_ids_within(r, b->source + source, sources, in.rows),
-                        .input = hd_ids_within(r, b->input + target, targets, to_be.rows),
-                        .output = hd_ids_within(r, b->output + target, targets, to_be.rows)};
-    return hd_shape_mix(hd_shape_of(in, sources), hd_shape_of(to_be, targets));
-}
-
-static hd_tensor *loss_of(hd_run *r, const hd_encdec *m, const pair_batch *b, float smoothing)
-{
-    hd_encoded memory = hd_encdec_encode(r, m, &(hd_items){.seg = b->in, .ids = b->source});
-    hd_rows x = hd_encdec_decode(r, m, b->input, b->out, memory, NULL);
-    return hd_encdec_loss(r, m, x, b->output, &(hd_loss_opt){.coef = 1, .smoothing = smoothing});
-}
 
 /* -- the loop's side -- */
 
@@ -87,85 +46,33 @@ static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t 
     translating *t = s->state;
     (void)part;
     uint64_t rate = hd_decoder_feed(r, t->model, &t->feeding, s->options);
-    return hd_shape_mix(rate, send_pairs(r, &t->sent, t->model, t->batch, from, to));
+    return hd_shape_mix(rate, hd_pair_batch_send(r, &t->sent, t->model, t->batch, from, to));
 }
 
 static hd_tensor *loss(hd_run *r, hd_session *s, size_t part)
 {
     translating *t = s->state;
     (void)part;
-    return loss_of(r, t->model, &t->sent, (float)s->options->label_smoothing);
+    return hd_pair_batch_loss(r, t->model, &t->sent, (float)s->options->label_smoothing);
 }
 
 /* -- validation -- */
 
 static hd_status valid_loss(hd_run *r, translating *t, double *out, hd_err *err)
 {
-    const hd_batch *b;
     double sum = 0, tokens = 0;
-    int turn = 0;
     hd_status st = hd_encdec_feed(t->model, &(hd_feeding){0}, err);
-    if (!st) st = hd_batches_seek(t->valid_batches, (hd_position){0}, err);
-    while (!st && !(st = hd_batches_next(t->valid_batches, &b, err)) && b) {
-        tokens += (double)b->target_rows;
-        if (turn++ % hd_ranks() != hd_rank()) continue;
-        hd_run_begin(r, HD_INFERENCE);
-        send_pairs(r, &t->sent, t->model, b, 0, b->items);
-        sum += hd_loss_total(r, loss_of(r, t->model, &t->sent, 0));
-        if (r->err.status) st = hd_err_set(err, r->err.status, "validation: %s", r->err.text);
-    }
-    st = hd_ranks_agree(st, &sum, 1, err);
+    if (!st) st = hd_translate_judge(&sum, &tokens, r, t->model, t->valid_batches, err);
     *out = sum / tokens;
     return st;
 }
 
-/* BLEU is made of counts, which add up: that of all sentences, of which these are from `from` on. */
-static hd_status score_all(const translating *t, const hd_translations *found, size_t from, size_t count,
-                           double *out, hd_err *err)
-{
-    double sum[HD_METRIC_STATS] = {0};
-    hd_metric *bleu = NULL;
-    hd_status st = hd_metric_new(&bleu, HD_METRIC_bleu, &(hd_metric_opt){.refs = 1}, err);
-    for (size_t i = 0; !st && i < count; i++) {
-        const char *text = found->of[i].count ? found->of[i].hypothesis[0].text : "";
-        hd_line reference = hd_sentence(&t->set.valid_text, 1, from + i);
-        st = hd_metric_add(bleu, (hd_line){text, strlen(text)}, &reference, err);
-    }
-    if (!st) memcpy(sum, hd_metric_sums(bleu), (size_t)hd_metric_is(bleu)->stats * sizeof *sum);
-    st = hd_ranks_agree(st, sum, HD_METRIC_STATS, err);
-    if (!st) *out = hd_metric_of(bleu, sum);
-    hd_metric_free(bleu);
-    return st;
-}
-
-static hd_status translate_some(hd_translations *found, hd_run *r, translating *t, size_t from, size_t count,
-                                hd_err *err)
-{
-    hd_line *line = hd_mem_array(count + 1, sizeof *line);
-    if (!line) return hd_err_nomem(err, count * sizeof *line);
-    for (size_t i = 0; i < count; i++) line[i] = hd_sentence(&t->set.valid_text, 0, from + i);
-    hd_translate_opt o = {
-        .search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10, .unscored = true},
-        .sentences = HD_SENTENCES_KEEP, /* as it was trained: a line is a sentence */
-        .too_long = HD_LONG_TRUNCATE};
-    hd_status st = hd_encdec_prepare(t->model, HD_DECODING, err);
-    if (!st) st = hd_translate(found, r, &t->folder, line, NULL, count, &o, err);
-    hd_status back = hd_encdec_prepare(t->model, HD_TRAINING, err);
-    hd_mem_free(line);
-    return st ? st : back;
-}
-
-/* BLEU of greedy translations: cheap, and it ranks models as a beam would. */
 static hd_status valid_bleu(hd_run *r, translating *t, size_t most, double *out, hd_err *err)
 {
-    size_t all = t->set.valid_text.count < most ? t->set.valid_text.count : most;
-    size_t rank = (size_t)hd_rank(), ranks = (size_t)hd_ranks(), from = all * rank / ranks;
-    size_t count = all * (rank + 1) / ranks - from;
-    hd_translations found = {0};
-    hd_status st = count ? translate_some(&found, r, t, from, count, err) : HD_OK;
-    if (!st) st = score_all(t, &found, from, count, out, err);
-    hd_translations_release(&found);
-    return st;
+    hd_status st = hd_encdec_prepare(t->model, HD_DECODING, err);
+    if (!st) st = hd_translate_bleu(out, r, &t->folder, &t->set.valid_text, most, err);
+    hd_status back = hd_encdec_prepare(t->model, HD_TRAINING, err);
+    return st ? st : back;
 }
 
 static hd_status validate(hd_run *r, hd_session *s, hd_validation *out, hd_err *err)

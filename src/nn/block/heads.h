@@ -5,8 +5,8 @@
 
    With `graded` set, steps that are begun and ended here also give the derivatives of the loss with respect
    to the factors, of all heads in one backward pass. */
-#ifndef HD_NN_HEADS_H
-#define HD_NN_HEADS_H
+#ifndef HD_NN_BLOCK_HEADS_H
+#define HD_NN_BLOCK_HEADS_H
 
 #include "op/op.h"
 

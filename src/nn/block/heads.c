@@ -1,6 +1,6 @@
 /* Factors of attention heads. Easy to get wrong: a row that is sent must not be sent into a captured step;
    op/replay captures nothing while a run has factors. */
-#include "nn/heads.h"
+#include "nn/block/heads.h"
 
 #include <math.h>
 #include <string.h>
