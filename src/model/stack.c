@@ -35,7 +35,8 @@ static void run_block(hd_run *r, const hd_stack *k, const hd_block *b, hd_stream
                       hd_slot *slot)
 {
     hd_mask mask = k->opt.causal ? HD_CAUSAL : HD_FULL;
-    if (!k->opt.recompute || !r->taping) {
+    /* factors of heads are found by the scope, which a second run would not have */
+    if (!k->opt.recompute || !r->taping || r->heads) {
         hd_block_of(r, b, s, memory, mask, slot, slot && k->opt.cross ? slot + 1 : NULL);
         return;
     }
