@@ -32,10 +32,10 @@ typedef struct hd_attending_options {
     HD_ATTENDING("head", 0, "N", "0", "0: the mean, or all in .json and .html", \
                  HD_INT_INTO(hd_usual, attending.head, 0, 1024))
 /* Factors of heads, which hd_command_run reads. */
-#define HD_HEADS_HELP                                                                                       \
-    "multiply the output of attention heads: 'enc.2.self.5=0' switches a head off, 'dec.*.cross.*=0.5' "    \
-    "halves all of a kind; STACK.LAYER.SUBLAYER.HEAD=FACTOR, separated by commas, '*' for any. Layers and " \
-    "heads count from 0, as heed explain names them; a later factor wins"
+#define HD_HEADS_HELP                                                                                     \
+    "multiply the output of attention heads: 'enc.2.self.5=0' switches head 5 in layer 2 of the encoder " \
+    "off, 'dec.*.cross.*=0.5' halves all of a kind; several separated by commas, of which the last one "  \
+    "for a head wins. Layers and heads count from 0, as heed explain names them"
 #define HD_ATTENDING_HEADS \
     HD_ATTENDING("heads", 0, "LIST", NULL, HD_HEADS_HELP, HD_TEXT_INTO(hd_usual, heads))
 #define HD_ATTENDING_ROWS                                                                 \
