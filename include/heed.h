@@ -106,9 +106,11 @@ typedef struct heed_model_options {
     heed_checkpoint checkpoint;
     const char *device; /* "cpu", "cuda", or "auto": a CUDA card if there is one */
     heed_precision precision;
+    const char *shortlist; /* a file of `heed shortlist`, "FILE[,FIRST[,BEST]]" as for `heed translate
+                              --shortlist`: translations have only its tokens, on the CPU. NULL: all tokens */
 } heed_model_options;
 
-/* Sets the defaults: best, "cpu", auto. size is sizeof *options. Any thread. */
+/* Sets the defaults: best, "cpu", auto, no shortlist. size is sizeof *options. Any thread. */
 HEED_API void heed_model_options_init(heed_model_options *options, size_t size);
 
 /* Opens the model in a folder written by `heed train`. options may be NULL: the defaults. The caller owns the

@@ -59,7 +59,8 @@ class _Error(ctypes.Structure):
 
 
 class _ModelOptions(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("checkpoint", c_int), ("device", c_char_p), ("precision", c_int)]
+    _fields_ = [("size", c_size_t), ("checkpoint", c_int), ("device", c_char_p), ("precision", c_int),
+                ("shortlist", c_char_p)]
 
 
 class _ContextOptions(ctypes.Structure):
@@ -344,16 +345,17 @@ class Model:
 
     checkpoint: "best" of validation or "last" of training. threads: computing threads for each Python thread
     that translates; 0: one per core. device: "cpu", "cuda", or "auto": a CUDA card if there is one.
-    precision: "f32", "bf16" (on the CPU only for weights), or "auto": bf16 on a card, f32 on the CPU. Raises
-    heed.Error.
+    precision: "f32", "bf16" (on the CPU only for weights), or "auto": bf16 on a card, f32 on the CPU.
+    shortlist: a file of `heed shortlist`, as "FILE[,FIRST[,BEST]]"; None: all tokens. Raises heed.Error.
     """
 
-    def __init__(self, folder, checkpoint="best", threads=0, device="cpu", precision="auto"):
+    def __init__(self, folder, checkpoint="best", threads=0, device="cpu", precision="auto", shortlist=None):
         options = _ModelOptions()
         _library.heed_model_options_init(byref(options), ctypes.sizeof(options))
         options.checkpoint = _choice(checkpoint, CHECKPOINTS, "checkpoint")
         options.device = device.encode()
         options.precision = _choice(precision, PRECISIONS, "precision")
+        options.shortlist = None if shortlist is None else os.fsencode(shortlist)
         path = os.fsencode(folder)
         self._threads = threads
         self._own = threading.local()

@@ -12,6 +12,7 @@
 struct heed_model {
     hd_backend *backend; /* of one thread: whoever runs the model brings threads of his own */
     hd_model_folder translator;
+    struct hd_shortlist *shortlist; /* NULL: none */
     char aside[512];     /* the device that "auto" left aside, and why; "": none */
     atomic_size_t users; /* the caller, contexts and results; the last one frees */
 };

@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "base/mem.h"
+#include "task/translate/lexicon.h"
 
 _Static_assert((int)HEED_CHECKPOINT_BEST == (int)HD_WEIGHTS_BEST &&
                    (int)HEED_CHECKPOINT_LAST == (int)HD_WEIGHTS_LAST,
@@ -55,6 +56,9 @@ static hd_status open_model(heed_model *m, const char *folder, const heed_model_
     if (!s)
         s = hd_model_folder_open(&m->translator, folder, "translate", m->backend, (hd_weights)o.checkpoint,
                                  err);
+    if (!s && o.shortlist && !m->backend->narrow)
+        s = hd_err_set(err, HD_EMISSING, "a shortlist needs the CPU, not device '%s'", m->backend->name);
+    if (!s && o.shortlist) s = hd_lexicon_open_given(&m->shortlist, o.shortlist, &m->translator, NULL, err);
     return s ? s : settle(m, err);
 }
 
@@ -86,6 +90,7 @@ void heed_model_free(heed_model *model)
 {
     /* the last one must see what all the others did */
     if (!model || atomic_fetch_sub_explicit(&model->users, 1, memory_order_acq_rel) > 1) return;
+    hd_shortlist_free(model->shortlist);
     hd_model_folder_release(&model->translator);
     hd_backend_free(model->backend);
     hd_mem_free(model);

@@ -115,6 +115,7 @@ static hd_status translate(heed_results **out, heed_context *c, const char *cons
     hd_translate_opt opt;
     heed_results *r = NULL;
     hd_status s = hd_api_read_options(&opt, &o, given, err);
+    opt.shortlist = c->model->shortlist;
     if (!s) s = find(&r, c, text, count, &o, &opt, err);
     if (!s) report(c, r);
     for (size_t i = 0; !s && o.attention && i < count; i++) s = attend(c, &o, r, i, err);

@@ -86,6 +86,8 @@ struct hd_backend {
     /* Of y [R,V] = x w^T + bias, w in a form that rounds: makes the 16 best of each row, and whatever might
        be among them, those of w as it is. NULL if there is no such form. */
     hd_status (*rescore)(hd_backend *b, const hd_rescore_args *a);
+    /* Takes some columns of each row. NULL if not supported. */
+    hd_status (*narrow)(hd_backend *b, const hd_narrow_args *a);
 
     /* Records the kernels called until `captured` instead of running them; `captured` returns the graph,
        or NULL on failure. replay runs it, any number of times, with the recorded addresses. capture is NULL

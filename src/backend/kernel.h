@@ -252,9 +252,23 @@ typedef struct hd_top_args {
     bool log;
 } hd_top_args;
 
+/* Columns that stand for some of all outputs: column c for output id[c], ascending; what follows is -inf. */
+typedef struct hd_columns {
+    const int32_t *id;
+    const int32_t *from; /* the column of x that it is taken from */
+    size_t count;
+} hd_columns;
+
+/* Of backend.narrow: y [R,W] of x [R,U], row r as columns[r] says. */
+typedef struct hd_narrow_args {
+    const hd_tensor *y, *x;
+    const hd_columns *const *columns;
+} hd_narrow_args;
+
 /* Of backend.rescore; bias may be NULL. */
 typedef struct hd_rescore_args {
     const hd_tensor *y, *x, *w, *bias;
+    const hd_columns *const *columns; /* of the rows of y; NULL: column c of y is output c of w */
 } hd_rescore_args;
 
 /* One column of each row drawn from softmax(x / temperature), restricted to the top_k largest (0: all) and to

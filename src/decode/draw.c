@@ -12,13 +12,17 @@ static const float COLD = 1e-6f;
 /* Rows without banned tokens. */
 static hd_tensor *allowed(hd_run *r, hd_tensor *x, const hd_draw_opt *o, uint32_t number)
 {
-    size_t v = hd_cols_of(x);
+    const size_t v = hd_cols_of(x), rows = o->columns ? hd_rows_of(x) : 1;
     bool early = o->end >= 0 && number < o->min_length;
     if (!o->banned && !early) return x;
-    hd_real *mask = hd_host_take(r, v * sizeof *mask);
-    for (size_t i = 0; mask && i < v; i++)
-        mask[i] = (o->banned && o->banned[i]) || (early && i == (size_t)o->end) ? -INFINITY : 0;
-    return mask ? hd_add(r, x, hd_from(r, 1, v, mask)) : NULL;
+    hd_real *mask = hd_host_take(r, rows * v * sizeof *mask);
+    for (size_t i = 0; mask && i < rows * v; i++) {
+        const hd_columns *c = o->columns ? o->columns[i / v] : NULL;
+        if (c && i % v >= c->count) continue; /* -inf already */
+        const int32_t token = c ? c->id[i % v] : (int32_t)i;
+        mask[i] = (o->banned && o->banned[token]) || (early && token == o->end) ? -INFINITY : 0;
+    }
+    return mask ? hd_add(r, x, hd_from(r, rows, v, mask)) : NULL;
 }
 
 static int falling(const void *a, const void *b)

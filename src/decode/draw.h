@@ -11,8 +11,9 @@ typedef struct hd_draw_opt {
     float top_p;       /* 0: all */
     float min_p;       /* least probability, as a share of the likeliest token's; 0: any */
     uint64_t seed;
-    const bool *banned; /* [vocab], or NULL: tokens never to be drawn */
-    int32_t end;        /* banned too while a text would be shorter than min_length with it; -1: none */
+    const bool *banned;               /* [vocab], or NULL: tokens never to be drawn */
+    const hd_columns *const *columns; /* of the rows of scores, or NULL: a column is a token */
+    int32_t end; /* banned too while a text would be shorter than min_length with it; -1: none */
     size_t min_length;
 } hd_draw_opt;
 
@@ -23,8 +24,8 @@ typedef struct hd_lot { /* one draw */
     uint32_t number;    /* which token of it, from 1 */
 } hd_lot;
 
-/* token[i] = what lot i gives. scores [rows, vocab]: logits or log-probabilities. False after a failure,
-   which stays in the run. Where nothing is allowed, any token is drawn. */
+/* token[i] = the column that lot i gives. scores [rows, vocab]: logits or log-probabilities. False after a
+   failure, which stays in the run. Where nothing is allowed, any token is drawn. */
 bool hd_draw_tokens(hd_run *r, hd_tensor *scores, const hd_lot *lot, size_t n, const hd_draw_opt *o,
                     int32_t *token);
 

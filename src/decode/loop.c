@@ -45,7 +45,8 @@ void hd_loop_top(hd_loop *l, hd_tensor *logp, size_t k)
 {
     hd_run *r = l->r;
     hd_tensor *values = NULL;
-    l->wide = k < l->stepper->vocab ? k : l->stepper->vocab;
+    const size_t cols = logp ? hd_cols_of(logp) : k;
+    l->wide = k < cols ? k : cols;
     hd_tensor *ids = l->raw && !l->unscored ? hd_top_log(r, logp, (int)l->wide, &values)
                                             : hd_top(r, logp, (int)l->wide, &values);
     size_t count = l->live.count * l->wide;
@@ -58,4 +59,20 @@ void hd_loop_top(hd_loop *l, hd_tensor *logp, size_t k)
         if (!(l->logp[i * l->wide] > -INFINITY)) hd_fail_number(r);
     for (size_t i = 0; l->unscored && i < count; i++)
         if (l->logp[i] > -INFINITY) l->logp[i] = 0;
+    for (size_t i = 0; l->columns && i < count; i++) l->ids[i] = hd_loop_token(l, i / l->wide, l->ids[i]);
+}
+
+int32_t hd_loop_column(const hd_loop *l, size_t row, int32_t token)
+{
+    if (!l->columns) return token;
+    const hd_columns *c = l->columns[row];
+    size_t low = 0, high = c->count;
+    while (low + 1 < high) {
+        size_t middle = (low + high) / 2;
+        if (c->id[middle] <= token)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (int32_t)low;
 }

@@ -66,8 +66,9 @@ typedef struct hd_loop {
 
     /* of the scores at hand: those of a step, or of the sentences that joined */
     hd_lives live;
-    size_t *order, active; /* the sentences */
-    size_t seat;           /* of the first row */
+    size_t *order, active;            /* the sentences */
+    size_t seat;                      /* of the first row */
+    const hd_columns *const *columns; /* of the rows; NULL: a column is a token */
 
     hd_lives coming;        /* seats of the next step, sentence after sentence */
     size_t *queue, queued;  /* sentences in the batch */
@@ -169,6 +170,15 @@ void hd_loop_stuck(hd_loop *l, hd_loop_item *q, hd_live h);
 
 /* Reads the k likeliest tokens of each row into ids and logp. */
 void hd_loop_top(hd_loop *l, hd_tensor *logp, size_t k);
+
+/* The token that a column of a row stands for. Columns behind those of the row have no probability. */
+static inline int32_t hd_loop_token(const hd_loop *l, size_t row, int32_t column)
+{
+    if (!l->columns) return column;
+    return (size_t)column < l->columns[row]->count ? l->columns[row]->id[column] : 0;
+}
+/* The column of a token, which the row has. */
+int32_t hd_loop_column(const hd_loop *l, size_t row, int32_t token);
 
 /* A token of a row's list may be taken: it is not banned and has a probability. */
 static inline bool hd_loop_takes(const hd_loop *l, int32_t token, hd_real logp)

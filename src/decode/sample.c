@@ -37,9 +37,11 @@ static void look(hd_loop *l, hd_tensor *logp)
                      .top_p = l->opt->top_p,
                      .seed = l->opt->seed,
                      .banned = l->bans ? l->banned : NULL,
+                     .columns = l->columns,
                      .end = l->opt->end,
                      .min_length = l->opt->min_length};
-    if (hd_draw_tokens(r, logp, lot, n, &o, l->ids)) hd_peek(r, logp, row, l->ids, n, l->logp);
+    if (hd_draw_tokens(r, logp, lot, n, &o, l->ids) && hd_peek(r, logp, row, l->ids, n, l->logp))
+        for (size_t i = 0; i < n; i++) l->ids[i] = hd_loop_token(l, (size_t)row[i], l->ids[i]);
 }
 
 static void advance(hd_loop *l, hd_loop_item *q)

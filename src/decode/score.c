@@ -15,6 +15,7 @@ typedef struct scoring {
 
 static hd_status check(const hd_found *f, const hd_stepper *s, hd_err *err)
 {
+    if (s->columns) return hd_err_set(err, HD_EARG, "score: a shortlist has no probability of other tokens");
     if (f->items != s->items)
         return hd_err_set(err, HD_EARG, "score: sentences for %zu items, the stepper has %zu", f->items,
                           s->items);

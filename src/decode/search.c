@@ -29,6 +29,8 @@ static hd_status check(const hd_stepper *s, const hd_search_opt *o, hd_err *err)
 {
     if (o->kind >= HD_SEARCHES || o->stop >= HD_STOPS || o->length.kind >= HD_LENGTHS)
         return hd_err_set(err, HD_EARG, "search: there is no such kind");
+    if (s->columns && o->adjust.row)
+        return hd_err_set(err, HD_EARG, "search: rules of tokens need all of them, not a shortlist");
     if (o->end < -1 || (o->end >= 0 && (size_t)o->end >= s->vocab))
         return hd_err_set(err, HD_EARG, "search: end token %d in a vocabulary of %zu", o->end, s->vocab);
     if (!o->max_length && !(o->max_ratio > 0) && !s->room)
@@ -162,7 +164,8 @@ static const hd_real *forced_logp(hd_loop *l, hd_tensor *logp)
     if (!row || !token || !value) return NULL;
     for (size_t i = 0; i < l->active; i++) {
         const hd_loop_item *q = &l->sentence[l->order[i]];
-        if (hd_loop_forced(q)) row[n] = (int32_t)q->first, token[n++] = q->prefix[q->length - 1];
+        if (hd_loop_forced(q))
+            row[n] = (int32_t)q->first, token[n++] = hd_loop_column(l, q->first, q->prefix[q->length - 1]);
     }
     return hd_peek(l->r, logp, row, token, n, value) ? value : NULL;
 }
@@ -266,6 +269,7 @@ static hd_status take(void *context, hd_tensor *logp, size_t seat, size_t count,
     if (!(arrived ? begin_arrived(l, count) : begin_stepped(l))) return HD_OK;
     size_t from = l->coming.count;
     l->seat = seat;
+    l->columns = l->stepper->columns ? l->stepper->columns(l->stepper->context) : NULL;
     for (size_t i = 0; i < l->active; i++) {
         l->sentence[l->order[i]].length++;
         forced += hd_loop_forced(&l->sentence[l->order[i]]);

@@ -24,6 +24,9 @@ typedef struct hd_stepper {
     /* NULL, or what makes both return logits as they come instead, once it is set before the first of them.
      */
     bool *raw;
+    /* NULL, or what the columns of the scores that were returned last stand for, row by row: a stepper with a
+       shortlist has other tokens for each item, and scores [seats, columns]. */
+    const hd_columns *const *(*columns)(void *context);
     /* Seat i becomes what parent[i] was, for n of them: the others leave. */
     hd_status (*pick)(hd_run *r, void *context, const int32_t *parent, size_t n);
     /* Further items wait behind those that do; the ones that joined are forgotten, and numbers of items begin
@@ -42,6 +45,12 @@ typedef struct hd_gpt hd_gpt;
    decoder's first input. A source is encoded when it joins; all hypotheses of one share its rows. */
 hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *ids, const int32_t *len,
                             size_t items, int32_t start, hd_err *err);
+/* Of a stepper of sources, before the first join: only the tokens that the list has for an item are scored,
+   and those of its prefix (prefix_len NULL: there are none), on the CPU. The list must outlive the stepper.
+ */
+struct hd_shortlist;
+hd_status hd_encdec_narrow(hd_stepper *s, const struct hd_shortlist *list, const int32_t *prefix,
+                           const int32_t *prefix_len, hd_err *err);
 /* The same for pictures as the model reads them, which must outlive the stepper. */
 struct hd_image_batch;
 hd_status hd_encdec_picture_stepper(hd_stepper *out, const hd_encdec *m,

@@ -26,9 +26,10 @@ struct hd_stepping {
     int32_t start;                         /* of encoder-decoders: the decoder's first input */
     const struct hd_image_batch *pictures; /* that items are; both NULL: they are tokens */
     const struct hd_frames_host *sounds;
-    struct hd_recall *recall;  /* sources that were encoded before; owned; NULL: none */
-    size_t live;               /* seats; the cache may have some more */
-    int32_t *ids, *len, *room; /* of the items; one block, from ids */
+    struct hd_narrowing *narrow; /* what of the output layer is multiplied; NULL: all */
+    struct hd_recall *recall;    /* sources that were encoded before; owned; NULL: none */
+    size_t live;                 /* seats; the cache may have some more */
+    int32_t *ids, *len, *room;   /* of the items; one block, from ids */
     size_t items, rows;
     size_t joined, read_rows; /* of items and rows */
 };

@@ -55,8 +55,23 @@ hd_tensor *hd_linear_output(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bi
 {
     hd_tensor *y = hd_linear(r, x, w, bias, HD_IDENTITY);
     if (!y || r->err.status || r->taping || !r->backend->rescore) return y;
-    hd_status s = r->backend->rescore(r->backend, &(hd_rescore_args){y, x, w, bias});
+    hd_status s = r->backend->rescore(r->backend, &(hd_rescore_args){y, x, w, bias, NULL});
     if (s) hd_call_failed(r, s, "rescore");
+    return y;
+}
+
+hd_tensor *hd_linear_narrow(hd_run *r, hd_tensor *x, const hd_narrowed *w)
+{
+    if (!r->backend->narrow)
+        return hd_fail(r, HD_EMISSING, "a shortlist needs the CPU: use --device cpu, or leave it out");
+    hd_tensor *all = hd_linear(r, x, w->part, w->part_bias, HD_IDENTITY);
+    if (!all || r->err.status) return NULL;
+    hd_tensor *y = hd_new(r, hd_rows_of(x), w->wide);
+    if (!y) return NULL;
+    hd_status s = r->backend->narrow(r->backend, &(hd_narrow_args){y, all, w->columns});
+    if (!s && r->backend->rescore)
+        s = r->backend->rescore(r->backend, &(hd_rescore_args){y, x, w->whole, w->bias, w->columns});
+    if (s) hd_call_failed(r, s, "narrow");
     return y;
 }
 

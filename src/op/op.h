@@ -13,6 +13,14 @@
 hd_tensor *hd_linear(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias, hd_unary act);
 /* The same for an output layer: if its form rounds, the best of each row are those of w as it is. */
 hd_tensor *hd_linear_output(hd_run *r, hd_tensor *x, hd_tensor *w, hd_tensor *bias);
+/* The same for some outputs, which may be others for each row of x. */
+typedef struct hd_narrowed {
+    hd_tensor *part, *part_bias;      /* the outputs of all rows together; bias or NULL */
+    hd_tensor *whole, *bias;          /* the layer that they are of */
+    const hd_columns *const *columns; /* [R] what of part a row has */
+    size_t wide;                      /* columns of the result: behind those of a row it is -inf */
+} hd_narrowed;
+hd_tensor *hd_linear_narrow(hd_run *r, hd_tensor *x, const hd_narrowed *w);
 /* x w^T + bias, and of each part h b^T [R, rows of b] added to the columns from `at` on; h [R, rank], b [out,
    rank]. */
 typedef struct hd_low_rank {

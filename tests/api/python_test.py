@@ -125,6 +125,8 @@ class Test(unittest.TestCase):
         self.assertIn("no such folder", str(e.exception))
         with self.assertRaises(heed.Error) as e:
             heed.Model(self.folder, precision="f8")
+        with self.assertRaisesRegex(heed.Error, "no-such-list"):
+            heed.Model(self.folder, shortlist="no-such-list")
         self.assertEqual(e.exception.name, "EARG")
         for options in ({"beam": -1}, {"n_best": 9}, {"search": "guess"}, {"alpha": float("nan")},
                         {"force": True}):

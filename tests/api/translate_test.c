@@ -242,6 +242,12 @@ static void bad_lines_have_a_status_and_the_others_a_translation(void **state)
     heed_context_free(c);
 }
 
+static void put_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_true(f && fputs(text, f) >= 0 && !fclose(f));
+}
+
 static void the_checkpoint_is_the_one_asked_for(void **state)
 {
     const subject *s = *state;
@@ -258,6 +264,43 @@ static void the_checkpoint_is_the_one_asked_for(void **state)
     heed_results_free(b);
     heed_context_free(c);
     heed_model_free(last);
+}
+
+/* The end and one more token are all that the list has. */
+static void a_shortlist_has_the_tokens_of_translations(void **state)
+{
+    const subject *s = *state;
+    heed_error error;
+    heed_model *narrow = NULL;
+    heed_model_options o;
+    char path[128], given[160], text[256];
+    const heed_results *all = translate(s->context, lines, 1, NULL);
+    snprintf(path, sizeof path, "%s/shortlist", s->folder);
+    snprintf(given, sizeof given, "%s,1,1", path);
+    snprintf(text, sizeof text, "%s\t%s\t1\n", all->translation[0]->hypothesis[0]->token[0],
+             all->translation[0]->source_token[0]);
+    const int32_t only = all->translation[0]->hypothesis[0]->id[0];
+    put_text(path, text);
+    heed_model_options_init(&o, sizeof o);
+    o.shortlist = given;
+    if (heed_model_open(&narrow, s->folder, &o, &error)) fail_msg("%s", error.text);
+    heed_context *c = context_of(narrow, 1);
+    heed_results *r = translate(c, lines, 1, NULL);
+    const heed_hypothesis *h = r->translation[0]->hypothesis[0];
+    for (size_t i = 0; i < h->length; i++) {
+        bool listed = h->id[i] == only || h->id[i] == HD_END_ID;
+        for (size_t j = 0; j < all->translation[0]->source_length; j++) /* where the vocabulary is one */
+            listed = listed || h->id[i] == all->translation[0]->source_id[j];
+        assert_true(listed);
+    }
+    assert_true(h->log_probability > all->translation[0]->hypothesis[0]->log_probability);
+    o.shortlist = "nowhere";
+    assert_int_equal(heed_model_open(&narrow, s->folder, &o, &error), HEED_EFILE);
+    heed_results_free(r);
+    heed_results_free((heed_results *)all);
+    heed_context_free(c);
+    heed_model_free(narrow);
+    remove(path);
 }
 
 /* -- attention -- */
@@ -417,6 +460,7 @@ int main(void)
         cmocka_unit_test(sizes_count_where_they_are_given),
         cmocka_unit_test(bad_lines_have_a_status_and_the_others_a_translation),
         cmocka_unit_test(the_checkpoint_is_the_one_asked_for),
+        cmocka_unit_test(a_shortlist_has_the_tokens_of_translations),
         cmocka_unit_test(attention_is_that_of_the_functions_behind_it),
         cmocka_unit_test(the_attention_function_can_end_the_call),
         cmocka_unit_test(recurrent_models_translate_alike),

@@ -209,6 +209,7 @@ hd_status hd_backend_new_cpu(hd_backend **out, const hd_backend_opt *opt, hd_err
                              .unprepare = cpu_unprepare,
                              .prepare_int8 = cpu_prepare_int8,
                              .take_int8 = cpu_take_int8,
+                             .narrow = hd_cpu_narrow,
                              .rank_sum = cpu_rank_sum,
                              .rank_sum_begin = hd_ranks() > 1 ? cpu_rank_sum_begin : NULL,
                              .rank_sum_end = cpu_rank_sum_end,

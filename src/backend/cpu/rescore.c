@@ -74,15 +74,18 @@ static float find_last(const float *y, const int32_t *ids, size_t count)
 static void rescore_row(const rescoring *s, size_t row, int32_t *ids, int8_t *lines)
 {
     const hd_rescore_args *a = s->a;
-    const size_t n = hd_cols_of(a->y), k = hd_cols_of(a->x);
+    const hd_columns *c = a->columns ? a->columns[row] : NULL;
+    const size_t n = c ? c->count : hd_cols_of(a->y), k = hd_cols_of(a->x);
     const float *x = hd_row(a->x, row), *bias = a->bias ? a->bias->data : NULL,
                 behind = margin(x, k, s->step, lines);
     float *y = hd_row(a->y, row);
     const size_t count = find(ids, y, n, hd_row_reached(y, n, FEW) - behind);
     const float least = find_last(y, ids, count) - behind;
     for (size_t i = 0; i < count; i++)
-        if (y[ids[i]] >= least)
-            y[ids[i]] = exact(x, hd_row(a->w, (size_t)ids[i]), k) + (bias ? bias[ids[i]] : 0);
+        if (y[ids[i]] >= least) {
+            const size_t output = c ? (size_t)c->id[ids[i]] : (size_t)ids[i];
+            y[ids[i]] = exact(x, hd_row(a->w, output), k) + (bias ? bias[output] : 0);
+        }
 }
 
 static size_t scratch_of(size_t n, size_t k)
@@ -110,9 +113,9 @@ hd_status KERNEL(rescore)(hd_backend *b, const hd_rescore_args *a)
 {
     hd_cpu *cpu = (hd_cpu *)b;
     const size_t n = hd_cols_of(a->y), k = hd_cols_of(a->x);
-    if (cpu->form->stores != HD_I8 || !a->w->prepared || !a->w->data || n <= FEW) return HD_OK;
+    if (cpu->form->stores != HD_I8 || !a->w->prepared || !a->w->data || hd_rows_of(a->w) <= FEW) return HD_OK;
     if (!hd_cpu_scratch(cpu, scratch_of(n, k))) return HD_ENOMEM;
-    rescoring s = {a, cpu, largest(a->w->prepared, n)};
+    rescoring s = {a, cpu, largest(a->w->prepared, hd_rows_of(a->w))};
     hd_team_run(cpu->team, hd_rows_of(a->y), hd_grain_rows(n), rescore_part, &s);
     return HD_OK;
 }

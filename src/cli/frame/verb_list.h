@@ -7,6 +7,7 @@
     X(explain, "show how a model computes its output, number by number")            \
     X(train, "train a model of text, pictures, speech, handwriting or music")       \
     X(translate, "translate text")                                                  \
+    X(shortlist, "list which tokens are translated by which, for fast translation") \
     X(rank, "sort translations or texts by their probability under a model")        \
     X(embed, "turn lines into vectors")                                             \
     X(generate, "generate text or music with a language model")                     \

@@ -355,8 +355,7 @@ hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, cons
     return x;
 }
 
-/* What the output layer reads. */
-static hd_tensor *output_rows(hd_run *r, const hd_encdec *m, hd_rows x)
+hd_tensor *hd_encdec_output_rows(hd_run *r, const hd_encdec *m, hd_rows x)
 {
     return m->opt.scaled_output ? hd_scale(r, x.t, (float)(1 / sqrt((double)hd_cols_of(&m->output->t))))
                                 : x.t;
@@ -364,7 +363,7 @@ static hd_tensor *output_rows(hd_run *r, const hd_encdec *m, hd_rows x)
 
 hd_tensor *hd_encdec_logits(hd_run *r, const hd_encdec *m, hd_rows x)
 {
-    hd_tensor *z = hd_linear_output(r, output_rows(r, m, x), &m->output->t,
+    hd_tensor *z = hd_linear_output(r, hd_encdec_output_rows(r, m, x), &m->output->t,
                                     m->output_bias ? &m->output_bias->t : NULL);
     return hd_probe_offer(r, "logits", z, x.seg);
 }
@@ -372,7 +371,7 @@ hd_tensor *hd_encdec_logits(hd_run *r, const hd_encdec *m, hd_rows x)
 hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_t *target,
                           const hd_loss_opt *opt)
 {
-    return hd_linear_cross_entropy(r, output_rows(r, m, x), &m->output->t,
+    return hd_linear_cross_entropy(r, hd_encdec_output_rows(r, m, x), &m->output->t,
                                    m->output_bias ? &m->output_bias->t : NULL, target, opt);
 }
 

@@ -117,6 +117,7 @@ hd_encoded hd_encdec_encode(hd_run *r, const hd_encdec *m, const hd_items *in);
 /* Rows of the decoder for target ids (shifted by the caller). memory is not read once the cache holds it. */
 hd_rows hd_encdec_decode(hd_run *r, const hd_encdec *m, const int32_t *ids, const hd_seg *seg,
                          hd_encoded memory, hd_cache *cache);
+hd_tensor *hd_encdec_output_rows(hd_run *r, const hd_encdec *m, hd_rows x); /* what the output layer reads */
 hd_tensor *hd_encdec_logits(hd_run *r, const hd_encdec *m, hd_rows x);
 hd_tensor *hd_encdec_loss(hd_run *r, const hd_encdec *m, hd_rows x, const int32_t *target,
                           const hd_loss_opt *opt);

@@ -2,6 +2,7 @@
 #include "model/encdec/encdec.h"
 
 #include "base/mem.h"
+#include "model/encdec/narrowing.h"
 #include "model/stepper_parts.h"
 #include "nn/frames.h"
 #include "nn/pixels.h"
@@ -11,7 +12,9 @@ static hd_tensor *decode(hd_run *r, const hd_stepping *s, const int32_t *ids, co
 {
     const hd_encdec *m = s->model;
     hd_rows x = hd_encdec_decode(r, m, ids, seg, memory, s->cache);
-    return hd_stepping_end(r, s, hd_encdec_logits(r, m, x));
+    return hd_stepping_end(r, s,
+                           s->narrow ? hd_narrowing_logits(r, s->narrow, hd_encdec_output_rows(r, m, x))
+                                     : hd_encdec_logits(r, m, x));
 }
 
 /* The item of a picture is one token, its number in the batch; they join in order. */
@@ -118,6 +121,12 @@ static hd_status pick_looking(hd_run *r, void *context, const int32_t *parent, s
     return st ? st : hd_stepping_pick(r, s, of, n);
 }
 
+/* Keys and values of blocks would be copied twice, which costs more than asking again. */
+static bool shares_look(const hd_encdec *m)
+{
+    return hd_encdec_recurs(m) && !m->stacks && hd_recurrent_decoder_shares(&m->cells);
+}
+
 static hd_status open_stepper(hd_stepper *out, const hd_encdec *m, const hd_stepping_ask *q, int32_t start,
                               hd_stepping **opened, hd_err *err)
 {
@@ -137,8 +146,7 @@ static hd_status open_stepper(hd_stepper *out, const hd_encdec *m, const hd_step
     for (size_t i = 0; i < q->items; i++) s->room[i] = (int32_t)o->positions;
     *out = hd_stepping_stepper(s, o->target_vocab);
     if (recurs) out->step = step_looking;
-    /* keys and values of blocks would be copied twice, which costs more than asking again */
-    if (recurs && !m->stacks && hd_recurrent_decoder_shares(&m->cells)) out->pick = pick_looking;
+    if (shares_look(m)) out->pick = pick_looking;
     if (opened) *opened = s;
     return HD_OK;
 }
@@ -165,6 +173,47 @@ hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *
     hd_status s = open_stepper(out, m, &q, start, NULL, err);
     if (!s) out->wait = wait_sources;
     return s;
+}
+
+/* -- with a shortlist -- */
+
+static hd_tensor *join_narrow(hd_run *r, void *context, size_t n)
+{
+    hd_stepping *s = context;
+    hd_arrivals a = hd_stepping_next(r, s, n);
+    hd_narrowing_join(r, s->narrow, &a);
+    return hd_stepping_join(r, s, &a);
+}
+
+static hd_status pick_narrow(hd_run *r, void *context, const int32_t *parent, size_t n)
+{
+    hd_stepping *s = context;
+    const hd_encdec *m = s->model;
+    hd_status st = (shares_look(m) ? pick_looking : hd_stepping_pick)(r, context, parent, n);
+    if (!st) hd_narrowing_pick(r, s->narrow, parent, n);
+    return st ? st : r->err.status;
+}
+
+static const hd_columns *const *columns(void *context)
+{
+    return hd_narrowing_columns(((hd_stepping *)context)->narrow);
+}
+
+static void free_narrow(void *context)
+{
+    hd_narrowing_free(((hd_stepping *)context)->narrow);
+    hd_stepping_free(context);
+}
+
+hd_status hd_encdec_narrow(hd_stepper *out, const hd_shortlist *list, const int32_t *prefix,
+                           const int32_t *prefix_len, hd_err *err)
+{
+    hd_stepping *s = out->context;
+    hd_status st = hd_narrowing_new(&s->narrow, s->model, list, s->items, prefix, prefix_len, err);
+    if (st) return st;
+    s->sends = true; /* rows of the output layer */
+    out->join = join_narrow, out->pick = pick_narrow, out->columns = columns, out->free = free_narrow;
+    return HD_OK;
 }
 
 /* Items that are no tokens: each is one, its number. */

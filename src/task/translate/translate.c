@@ -128,6 +128,8 @@ static hd_status search_all(job *j, hd_run *r, hd_err *err)
     hd_search_opt o = search_of(j, banned);
     hd_status s = hd_encdec_stepper(&stepper, hd_model_folder_encdec(j->model), j->ids, j->len, items,
                                     special.start, err);
+    if (!s && j->opt->shortlist && !j->opt->force)
+        s = hd_encdec_narrow(&stepper, j->opt->shortlist, o.prefix, o.prefix_len, err);
     if (!s) s = hd_search(&j->found, r, &stepper, &o, err);
     hd_stepper_release(&stepper);
     return s;

@@ -39,8 +39,9 @@ typedef enum hd_long { HD_LONG_LIST(X) HD_LONGS } hd_long;
 extern const char *const hd_long_names[HD_LONGS + 1]; /* ends with NULL */
 
 typedef struct hd_translate_opt {
-    hd_search_opt search;        /* end, banned, prefix and key are filled in by hd_translate */
-    hd_sentences_mode sentences; /* lines with a prefix are never split */
+    hd_search_opt search;                 /* end, banned, prefix and key are filled in by hd_translate */
+    const struct hd_shortlist *shortlist; /* tokens of translations; NULL: all. Not for `force` */
+    hd_sentences_mode sentences;          /* lines with a prefix are never split */
     hd_long too_long;
     size_t longest; /* source tokens without the end; 0: as many as the model has positions */
     size_t batch;   /* hypotheses searched side by side; 0: HD_TRANSLATE_BATCH */

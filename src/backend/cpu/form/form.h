@@ -67,4 +67,6 @@ typedef struct hd_cpu_choice {
 
 hd_status hd_cpu_choose(hd_cpu_choice *out, hd_err *err);
 
+hd_status hd_cpu_narrow(hd_backend *b, const hd_narrow_args *a); /* backend.narrow */
+
 #endif

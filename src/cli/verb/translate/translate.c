@@ -4,6 +4,7 @@
 #include "cli/frame/searching.h"
 #include "cli/verb/translate/translate.h"
 #include "show/attention.h"
+#include "task/translate/lexicon.h"
 
 enum { CHUNK = 2048 }; /* lines translated at once */
 
@@ -24,6 +25,11 @@ static const hd_option options[] = {
     {"exhaustive", 0, NULL, NULL,
      "find the best of all translations up to --max-length; for tiny vocabularies", SEARCH,
      HD_FLAG_INTO(OWNER, exhaustive)},
+
+    {"shortlist", 0, "FILE[,FIRST[,BEST]]", NULL,
+     "use only tokens that this file of `heed shortlist` (or Marian's lex.s2t) has for the source: the FIRST "
+     "most frequent and the BEST of each source token, 100 each",
+     SEARCH, HD_TEXT_INTO(OWNER, shortlist)},
 
     HD_SAMPLING_ROWS(OWNER),
 
@@ -85,6 +91,7 @@ typedef struct call {
     const hd_translate_options *o;
     hd_translate_opt opt;
     const hd_input_line *from; /* the lines of this chunk */
+    hd_shortlist *shortlist;
     hd_line line[CHUNK], prefix[CHUNK];
 } call;
 
@@ -201,6 +208,16 @@ static hd_status answer(hd_command *command, const hd_input_line *line, size_t c
 
 /* -- the verb -- */
 
+static hd_status open_shortlist(call *c, hd_err *err)
+{
+    const hd_command *of = &c->command;
+    if (!of->machine.backend->narrow)
+        return hd_err_set(err, HD_EMISSING, "--shortlist needs the CPU: add --device cpu");
+    hd_status s = hd_lexicon_open_given(&c->shortlist, c->o->shortlist, &of->model, &of->log, err);
+    c->opt.shortlist = c->shortlist;
+    return s;
+}
+
 static hd_status run(hd_command *command, hd_err *err)
 {
     const hd_translate_options *o = command->options;
@@ -208,7 +225,13 @@ static hd_status run(hd_command *command, hd_err *err)
     const hd_attention_pick cross = {.kind = 1 + HD_ATTENTION_CROSS};
     hd_status s = hd_attending_open(command, &o->usual.attending, err);
     if (!s && o->warn_skipped) s = hd_attention_check(model, &cross, err);
+    if (!s && o->shortlist) s = open_shortlist((call *)command, err);
     return s ? s : hd_input_each(command, "a line to translate", "translated", CHUNK, answer, err);
+}
+
+static void release(hd_command *command)
+{
+    hd_shortlist_free(((call *)command)->shortlist);
 }
 
 static hd_status check(hd_command *command, hd_err *err)
@@ -230,6 +253,8 @@ static hd_status check(hd_command *command, hd_err *err)
     if (o->exhaustive && !search->max_length)
         return hd_err_set(err, HD_EARG,
                           "--exhaustive needs --max-length, as it tries every translation up to it");
+    if (o->opt.force && o->shortlist)
+        return hd_err_set(err, HD_EARG, "--force scores with all tokens: --shortlist does not apply");
     if (o->opt.force && search->best > 1)
         return hd_err_set(err, HD_EARG, "--force scores one given translation: --n-best does not apply");
     if (!o->sample && !o->exhaustive && search->best > search->beam)
@@ -251,4 +276,5 @@ const hd_usage hd_verb_translate = {
     .call = sizeof(call),
     .check = check,
     .run = run,
+    .release = release,
 };

@@ -9,6 +9,7 @@ typedef struct hd_translate_options {
     hd_usual usual;
     hd_translate_opt opt; /* but for the kind of search, which these say: */
     bool exhaustive, sample;
+    const char *shortlist;
     bool prefix; /* lines have one */
     bool scores, warn_skipped;
 } hd_translate_options;
