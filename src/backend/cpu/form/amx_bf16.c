@@ -192,15 +192,15 @@ INLINE void tile(const place *p, size_t rows, bool down, bool across, const uint
     if (down) _tile_loadd(2, p->start + HALF * p->start_stride, start);
     if (down && across) _tile_loadd(3, p->start + HALF * p->start_stride + HALF, start);
     for (; steps; steps--, a += rows * STEP, b += 2 * TILE) {
-        _tile_loadd(6, b, AMX_BYTES);
-        _tile_stream_loadd(4, a, AMX_BYTES);
+        _tile_stream_loadd(6, b, AMX_BYTES);
+        _tile_loadd(4, a, AMX_BYTES);
         _tile_dpbf16ps(0, 4, 6);
         if (across) {
-            _tile_loadd(7, b + TILE, AMX_BYTES);
+            _tile_stream_loadd(7, b + TILE, AMX_BYTES);
             _tile_dpbf16ps(1, 4, 7);
         }
         if (down) {
-            _tile_stream_loadd(5, a + TILE, AMX_BYTES);
+            _tile_loadd(5, a + TILE, AMX_BYTES);
             _tile_dpbf16ps(2, 5, 6);
             if (across) _tile_dpbf16ps(3, 5, 7);
         }
@@ -229,7 +229,7 @@ static void tile_of(const place *to, shape *was, size_t rows, size_t columns, co
 }
 
 /* Columns [nb, end) of rows [i, i+count), k from kb: tile after tile across, so that c is written along its
-   rows, which lie on pages of their own; the strips stay in L2. */
+   rows, which lie on pages of their own. A panel stays in L1; strips, in L2, are streamed past it. */
 static void panels_across(const hd_product *p, shape *was, const uint16_t *panel, size_t i, size_t count,
                           size_t nb, size_t end, size_t kb, size_t kn)
 {
