@@ -12,7 +12,7 @@
 #endif
 
 enum {
-    K_BLOCK = HD_VECTOR_BYTES == 16 ? 512 : 256, /* a strip of b stays in L1 */
+    K_BLOCK = HD_VECTOR_BYTES == 32 ? 256 : 512, /* a strip of b stays in L1, with AVX-512 in L2 */
     TILES = 20,                                  /* whose panels of a stay in L2 */
     A_BLOCK = TILES * K_BLOCK * TILE_ROWS,       /* numbers of a in panels */
     N_BLOCK = 384 / STRIP * STRIP,               /* columns behind whose sums the function comes */
