@@ -1,7 +1,8 @@
 /* Encoder-decoders of every kind on the device against the cpu: one training step, fed the truth and soft
-   words of its own, and steps that are captured and replayed. */
+   words of its own, with factors of heads, and steps that are captured and replayed. */
 #include "device.h"
 #include "model/encdec_cases.h"
+#include "model/heads.h"
 #include "nn/unroll.h"
 #include "op/replay.h"
 
@@ -127,12 +128,62 @@ static void captured_steps_are_those_that_are_not(void **state)
     assert_true(device_is_cpu() || replays > 0);
 }
 
+/* Gives the run factors, no two heads of a layer alike and some off; false where nothing attends. */
+static bool scale_heads(toy *m, hd_heads *h)
+{
+    hd_err err = {0};
+    const hd_model of = hd_encdec_model(m->t);
+    if (hd_heads_init(h, &of, &err)) return false;
+    for (size_t i = 0; i < h->layers; i++)
+        for (size_t k = 0; k < h->layer[i].heads; k++)
+            h->layer[i].factor[k] = (hd_real)((i + 2 * k) % 5) * (hd_real)0.375;
+    m->run.heads = h;
+    return true;
+}
+
+/* Also where a step without factors was captured before. */
+static void factors_of_heads_do_what_they_do_on_the_cpu(void **state)
+{
+    (void)state;
+    const toy_batch b = toy_range(0, 24);
+    size_t attending = 0;
+    for (size_t i = 0; i < COUNT_OF(encdec_cases); i++) {
+        const encdec_case *c = &encdec_cases[i];
+        toy here, there;
+        hd_heads ours = {0}, theirs = {0};
+        open_on(&here, backend_of("cpu", 2), c, false);
+        if (scale_heads(&here, &ours)) {
+            double want = toy_back(&here, &b, 0.1f, 5);
+            hd_real *x = toy_copy(&here, here.params->grad);
+            for (const hd_precision *p = device_precisions(); *p; p++) {
+                open_on(&there, device_new(*p), c, false);
+                captured_step(&there, &b, 5), captured_step(&there, &b, 5);
+                hd_backend *on = there.backend;
+                on->clear(on, there.params->grad, there.params->trainable * sizeof(hd_real));
+                assert_true(scale_heads(&there, &theirs));
+                double loss = captured_step(&there, &b, 5);
+                hd_real *y = toy_copy(&there, there.params->grad);
+                compare(c->name, "heads", *p == HD_PRECISION_F32, loss, want, x, y, here.params->trainable);
+                free(y);
+                toy_close(&there);
+                hd_heads_release(&theirs);
+            }
+            free(x);
+            attending++;
+        }
+        toy_close(&here);
+        hd_heads_release(&ours);
+    }
+    assert_true(attending > 0);
+}
+
 int main(void)
 {
     if (device_missing()) return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_has_the_loss_and_gradients_of_the_cpu),
         cmocka_unit_test(captured_steps_are_those_that_are_not),
+        cmocka_unit_test(factors_of_heads_do_what_they_do_on_the_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
