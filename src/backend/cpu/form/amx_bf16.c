@@ -15,7 +15,7 @@ enum {
     TILE = HALF * STEP,
     K_BLOCK = 1024,   /* c is read and written once for each */
     FEW_DEPTH = 4096, /* where one tile holds all rows */
-    GROUP = 512,      /* rows whose panels stay in L2 */
+    GROUP = 256,      /* rows whose panels stay in L2 */
     PANEL = GROUP * K_BLOCK,
     N_BLOCK = 256, /* columns behind whose sums the function comes while they are in L2 */
 };
@@ -191,6 +191,11 @@ INLINE void tile(const place *p, size_t rows, bool down, bool across, const uint
     if (across) _tile_loadd(1, p->start + HALF, start);
     if (down) _tile_loadd(2, p->start + HALF * p->start_stride, start);
     if (down && across) _tile_loadd(3, p->start + HALF * p->start_stride + HALF, start);
+    if (down && across) /* the columns to the right come next */
+        for (size_t i = 0; i < ROWS; i++) {
+            const float *next = p->c + i * p->c_stride + STRIP;
+            __builtin_prefetch(next, 1), __builtin_prefetch(next + HALF, 1);
+        }
     for (; steps; steps--, a += rows * STEP, b += 2 * TILE) {
         _tile_stream_loadd(6, b, AMX_BYTES);
         _tile_loadd(4, a, AMX_BYTES);
