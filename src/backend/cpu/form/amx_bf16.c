@@ -151,32 +151,39 @@ static void pack(void *packed, const hd_packing *b, size_t strip, size_t strip_e
 
 /* -- a: [steps][rows] in each panel -- */
 
+/* Of the panel at row `at` of count. */
+INLINE size_t rows_at(size_t count, size_t at)
+{
+    return count - at < ROWS ? count - at : ROWS;
+}
+
+/* One step of a panel of rows from i on: k up to `end`. */
 INLINE void pack_tiles(uint16_t *to, const hd_product *p, bool transposed, size_t i, size_t rows, size_t k,
-                       size_t deep_to)
+                       size_t end)
 {
     const size_t along = transposed ? 1 : p->a_stride, under = transposed ? p->a_stride : 1;
     for (size_t at = 0; at < rows; at += HALF) {
         const size_t count = rows - at < HALF ? rows - at : HALF;
         round_tile(to, count, transposed, p->a + (i + at) * along + k * under, p->a_stride, !transposed,
-                   count, deep_to - k < STEP ? deep_to - k : STEP);
+                   count, end - k < STEP ? end - k : STEP);
         to += count * STEP;
     }
 }
 
+/* Rows of a are read along: all panels of a step where a row holds them, else a whole panel. */
 static void pack_panels(uint16_t *panel, const hd_product *p, size_t i, size_t count, size_t kb, size_t kn)
 {
-    const size_t depth = deep(kn);
-#define PANEL_STEP(transposed)                                                                   \
-    {                                                                                            \
-        const size_t rows = count - at < ROWS ? count - at : ROWS;                               \
-        pack_tiles(panel + at * depth + l * rows, p, transposed, i + at, rows, kb + l, kb + kn); \
-    }
+    const size_t depth = deep(kn), end = kb + kn;
     if (p->a_transposed)
         for (size_t l = 0; l < kn; l += STEP)
-            for (size_t at = 0; at < count; at += ROWS) PANEL_STEP(true)
+            for (size_t at = 0; at < count; at += ROWS)
+                pack_tiles(panel + at * depth + l * rows_at(count, at), p, true, i + at, rows_at(count, at),
+                           kb + l, end);
     else
         for (size_t at = 0; at < count; at += ROWS)
-            for (size_t l = 0; l < kn; l += STEP) PANEL_STEP(false)
+            for (size_t l = 0; l < kn; l += STEP)
+                pack_tiles(panel + at * depth + l * rows_at(count, at), p, false, i + at, rows_at(count, at),
+                           kb + l, end);
 }
 
 /* -- products -- */
@@ -243,8 +250,8 @@ static void panels_across(const hd_product *p, shape *was, const uint16_t *panel
     for (size_t at = 0; at < count; at += ROWS)
         for (size_t j = nb; j < end; j += STRIP) {
             place to = place_of(p, i + at, j, kb, zeros);
-            tile_of(&to, was, count - at < ROWS ? count - at : ROWS, p->n - j < STRIP ? p->n - j : STRIP,
-                    panel + at * deep(kn), b + j * deep(p->b_depth), deep(kn) / STEP);
+            tile_of(&to, was, rows_at(count, at), p->n - j < STRIP ? p->n - j : STRIP, panel + at * deep(kn),
+                    b + j * deep(p->b_depth), deep(kn) / STEP);
         }
 }
 
