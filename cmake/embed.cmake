@@ -1,3 +1,10 @@
+# heed_characters(OUT HEX): bytes in hexadecimal as a list of C.
+function(heed_characters out hex)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f])" "\\1\n" hex "${hex}")
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," hex "${hex}") # a character: 0xe2 does not fit in a signed char
+    set(${out} "${hex}" PARENT_SCOPE)
+endfunction()
+
 # heed_embed_page(OUT NAME FILE): a source that defines NAME, the bytes of the HTML page FILE and a zero byte, is appended to the list
 # OUT. The style sheets and scripts the page names, which lie beside it, are put into it. Made when configuring, which a change of any
 # of them brings about, so that two libraries can share it.
@@ -20,10 +27,30 @@ function(heed_embed_page out name file)
     endforeach()
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${parts})
     string(HEX "${page}" bytes)
-    string(REGEX REPLACE "([0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f])" "\\1\n" bytes "${bytes}")
-    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}") # a character: 0xe2 does not fit in a signed char
+    heed_characters(bytes "${bytes}")
     set(to ${PROJECT_BINARY_DIR}/embedded/${name}.c)
     file(CONFIGURE OUTPUT ${to} @ONLY CONTENT
         "/* Made from ${file}. */\nextern const char ${name}[];\nconst char ${name}[] = {\n${bytes}0};\n")
+    set(${out} ${${out}} ${to} PARENT_SCOPE)
+endfunction()
+
+# heed_embed_files(OUT NAME FOLDER): a source that defines NAME, the table of the pages, style sheets, scripts and pictures of FOLDER as
+# serve/page/files.h has it, is appended to the list OUT. Made when configuring, as above.
+function(heed_embed_files out name folder)
+    set(text "/* Made from ${folder}. */\n#include \"serve/page/files.h\"\n\n")
+    set(table "")
+    file(GLOB files CONFIGURE_DEPENDS ${folder}/*.html ${folder}/*.css ${folder}/*.js ${folder}/*.svg)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+    foreach(file IN LISTS files)
+        cmake_path(GET file FILENAME title)
+        string(MAKE_C_IDENTIFIER ${title} id)
+        file(READ ${file} bytes HEX)
+        heed_characters(bytes "${bytes}")
+        string(APPEND text "static const char ${id}[] = {\n${bytes}0};\n")
+        string(APPEND table "    {\"${title}\", ${id}, sizeof ${id} - 1},\n")
+    endforeach()
+    string(APPEND text "\nconst hd_page_file ${name}[] = {\n${table}    {0},\n};\n")
+    set(to ${PROJECT_BINARY_DIR}/embedded/${name}.c)
+    file(CONFIGURE OUTPUT ${to} @ONLY CONTENT "${text}")
     set(${out} ${${out}} ${to} PARENT_SCOPE)
 endfunction()

@@ -24,6 +24,7 @@ set_source_files_properties(src/data/sound/spectrum.c src/data/sound/resample.c 
 list(FILTER heed_sources EXCLUDE REGEX "/cpu/ranks_${heed_without_mpi}mpi\\.c$")
 include(cmake/embed.cmake)
 heed_embed_page(heed_sources hd_attention_page src/view/attention/page.html)
+heed_embed_files(heed_sources hd_page_files src/serve/page)
 
 include(cmake/kernels.cmake)
 

@@ -8,6 +8,7 @@
 #include "base/system/clock.h"
 #include "scratch.h"
 #include "serve/engine/models.h"
+#include "show/live/inspection.h"
 
 enum { THREADS = 4, ROUNDS = 12, LINES = 3 };
 
@@ -130,6 +131,34 @@ static void *ask_on(void *context)
     return NULL;
 }
 
+/* Looks at a sentence with a head switched off. */
+static hd_status look_in(hd_job *j, hd_run *r, const hd_model_folder *f, hd_err *err)
+{
+    (void)j;
+    hd_inspection *x = NULL;
+    hd_status s = hd_inspect(&x, r, f,
+                             &(hd_inspect_ask){.text = {text[0], strlen(text[0])},
+                                               .heads = "dec.*.cross.*=0",
+                                               .search = options_of().translate.search},
+                             err);
+    hd_inspection_free(x);
+    return s;
+}
+
+static void *visit_on(void *context)
+{
+    caller *c = context;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        waiter w = WAITER;
+        double retry = 0;
+        hd_job j = {.tokens = 1, .done = wake, .context = &w, .visit = look_in};
+        if (!hd_engine_submit(c->engine, &j, &retry)) return c->wrong++, NULL;
+        await(&w, 1);
+        c->wrong += j.end != HD_JOB_DONE;
+    }
+    return NULL;
+}
+
 static void jobs_of_many_threads_get_what_each_gets_alone(void **state)
 {
     (void)state;
@@ -139,7 +168,7 @@ static void jobs_of_many_threads_get_what_each_gets_alone(void **state)
     hd_engine *e = engine_of(options_of());
     for (unsigned i = 0; i < THREADS; i++) {
         c[i] = (caller){e, i, 0};
-        assert_int_equal(pthread_create(&thread[i], NULL, ask_on, &c[i]), 0);
+        assert_int_equal(pthread_create(&thread[i], NULL, i ? ask_on : visit_on, &c[i]), 0);
     }
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_join(thread[i], NULL);

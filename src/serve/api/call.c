@@ -102,7 +102,12 @@ static bool job_ok(hd_call *c)
     else if (j->end == HD_JOB_STOPPED)
         hd_call_fail(c, 503, "the server is shutting down");
     else
-        hd_call_fail(c, j->end != HD_JOB_FAILED ? 503 : j->err.status == HD_EARG ? 400 : 500, "%s", *j->err.text ? j->err.text : "canceled");
+        hd_call_fail(c,
+                     j->end != HD_JOB_FAILED                                   ? 503
+                     : j->err.status == HD_EARG || j->err.status == HD_EFORMAT ? 400
+                     : j->err.status == HD_ELIMIT                              ? 413
+                                                                               : 500,
+                     "%s", *j->err.text ? j->err.text : "canceled");
     return false;
 }
 
@@ -111,7 +116,7 @@ static bool job_ok(hd_call *c)
 static bool leads_to(const hd_endpoint *r, const char *path)
 {
     size_t size = strlen(r->path);
-    return !strcmp(r->path, path) || (r->path[size - 1] == '/' && !strncmp(r->path, path, size));
+    return !strcmp(r->path, path) || (size > 1 && r->path[size - 1] == '/' && !strncmp(r->path, path, size));
 }
 
 /* Finds the route; methods: those that the path has, where it has not this one. */

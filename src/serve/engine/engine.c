@@ -12,7 +12,7 @@
 struct hd_engine {
     hd_engine_opt opt;
     hd_backend *backend;
-    hd_run run;
+    hd_run run, aside; /* aside: of visits, while the worker's goes on; opened by the first */
     hd_model_folder model;
     const hd_worker_type *type;
     void *worker;
@@ -66,6 +66,7 @@ static hd_status open_model(hd_engine *e, hd_err *err)
 static void close_model(hd_engine *e)
 {
     hd_model_folder_release(&e->model);
+    if (e->aside.backend) hd_run_release(&e->aside);
     if (e->run.backend) hd_run_release(&e->run);
     hd_backend_free(e->backend);
 }
@@ -83,12 +84,37 @@ static hd_job *next_job(hd_engine *e)
     return j;
 }
 
+bool hd_job_over(const hd_job *j)
+{
+    return (j->cancel && atomic_load(j->cancel)) || (j->deadline && hd_seconds() > j->deadline);
+}
+
+static void end_over(hd_engine *e, hd_job *j)
+{
+    end_job(e, j, j->cancel && atomic_load(j->cancel) ? HD_JOB_CANCELED : HD_JOB_LATE);
+}
+
+static void visit(hd_engine *e, hd_job *j)
+{
+    double from = hd_seconds();
+    hd_status s = e->aside.backend ? HD_OK : hd_run_init(&e->aside, e->backend, &j->err);
+    if (!s) s = j->visit(j, &e->aside, &e->model, &j->err);
+    double seconds = hd_seconds() - from;
+    pthread_mutex_lock(&e->lock);
+    e->load.busy += seconds;
+    pthread_mutex_unlock(&e->lock);
+    if (s && hd_job_over(j))
+        end_over(e, j);
+    else
+        end_job(e, j, s ? HD_JOB_FAILED : HD_JOB_DONE);
+}
+
 static void begin_job(hd_engine *e, hd_job *j)
 {
-    if (j->cancel && atomic_load(j->cancel))
-        end_job(e, j, HD_JOB_CANCELED);
-    else if (j->deadline && hd_seconds() > j->deadline)
-        end_job(e, j, HD_JOB_LATE);
+    if (hd_job_over(j))
+        end_over(e, j);
+    else if (j->visit)
+        visit(e, j);
     else
         e->type->take(e->worker, j);
 }
@@ -119,10 +145,9 @@ static void *work(void *context)
             continue;
         }
         pthread_mutex_unlock(&e->lock);
-        if (j)
-            begin_job(e, j);
-        else
-            turn(e);
+        const bool visits = j && j->visit; /* which are not to keep the others waiting, however many come */
+        if (j) begin_job(e, j);
+        if (!j || (visits && running > 1)) turn(e);
         pthread_mutex_lock(&e->lock);
     }
     pthread_mutex_unlock(&e->lock);
@@ -184,6 +209,11 @@ const char *hd_engine_name(const hd_engine *e)
 const hd_model_folder *hd_engine_model(const hd_engine *e)
 {
     return &e->model;
+}
+
+const hd_engine_opt *hd_engine_options(const hd_engine *e)
+{
+    return &e->opt;
 }
 
 hd_job_kind hd_engine_kind(const hd_engine *e)

@@ -31,6 +31,10 @@ struct hd_job {
     const atomic_bool *cancel; /* set by whoever does not wait any more; NULL: nobody does that */
     void (*done)(hd_job *j);   /* in the engine's thread */
     void *context;
+    /* NULL: the job is one for the engine's worker. Otherwise it is done by this, in one go and between two
+       turns of the others, with a run of its own. It looks at hd_job_over now and
+       then. */
+    hd_status (*visit)(hd_job *j, hd_run *r, const hd_model_folder *model, hd_err *err);
     /* answered */
     hd_job_end end;
     hd_err err;
@@ -38,6 +42,9 @@ struct hd_job {
     hd_job *next;
     double submitted;
 };
+
+/* Whether nobody waits for it any more. */
+bool hd_job_over(const hd_job *j);
 
 /* Of a translator: lines and what became of each. */
 typedef struct hd_translate_job {

@@ -309,6 +309,16 @@ const int32_t *hd_translating_source(const hd_translating *j, size_t part, size_
     return j->parts.ids.at + j->parts.at[part].begin;
 }
 
+const hd_piece *hd_translating_pieces(const hd_translating *j, size_t part)
+{
+    return j->parts.pieces.at + j->parts.at[part].begin;
+}
+
+hd_span hd_translating_span(const hd_translating *j, size_t part)
+{
+    return j->parts.at[part].bytes;
+}
+
 hd_status hd_translating_take(hd_translating *j, size_t part, const hd_found *found, hd_err *err)
 {
     if (!j->each) j->each = hd_mem_array(j->parts.count, sizeof *j->each);

@@ -110,6 +110,9 @@ void hd_translating_free(hd_translating *j); /* accepts NULL */
 size_t hd_translating_parts(const hd_translating *j);
 /* What the model reads. */
 const int32_t *hd_translating_source(const hd_translating *j, size_t part, size_t *size);
+/* The same with the places in the line; and the bytes of the line that the part is. */
+const hd_piece *hd_translating_pieces(const hd_translating *j, size_t part);
+hd_span hd_translating_span(const hd_translating *j, size_t part);
 /* What a search with these options found for a part: item 0. */
 hd_search_opt hd_translate_search(const hd_model_folder *f, const hd_translate_opt *opt, int32_t banned[3]);
 hd_status hd_translating_take(hd_translating *j, size_t part, const hd_found *found, hd_err *err);
