@@ -116,6 +116,8 @@ static void an_export_has_f32(void **state)
     char expected[SHELL_ROOM];
     strcpy(expected, of_q);
     assert_prints("$HEED perplexity i text --precision f32 --json | sed 's/\"seconds.*//'", 0, expected);
+    assert_fails("$HEED export gpt x --precision int8", 2, "--precision int8|`heed quantise MODEL MODEL2`");
+    must_run("test ! -e x");
 }
 
 static void what_cannot_be_done_is_refused(void **state)

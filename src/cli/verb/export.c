@@ -11,7 +11,7 @@ static const hd_example examples[] = {
 struct export
 {
     bool fold;
-    const char *base;
+    const char *base, *precision;
 };
 
 static const hd_option options[] = {
@@ -22,8 +22,20 @@ static const hd_option options[] = {
     {"base", 0, "NAME", NULL,
      "of an adapter: the name or folder that peft is to find its model by; without it the folder here",
      HD_TEXT_INTO(struct export, base)},
+    {"precision", 0, "KIND", .hidden = true, HD_TEXT_INTO(struct export, precision)},
     {0},
 };
+
+/* transformers has no such weights of int8, so that whoever asks for them here means those of heed. */
+static hd_status check(hd_command *c, hd_err *err)
+{
+    const struct export *o = c->options;
+    if (!o->precision) return HD_OK;
+    return hd_err_set(err, HD_EARG,
+                      "--precision %s: an export has the weights that MODEL has: for weights of int8, which "
+                      "heed alone reads, use `heed quantise MODEL MODEL2`",
+                      o->precision);
+}
 
 /* An adapter becomes one of peft, a model one of transformers. */
 static hd_status write(const char *from, const char *to, const struct export *o, hd_backend *backend,
@@ -64,9 +76,11 @@ const hd_usage hd_verb_export = {
         "reads them, and as a tokenizer.json that gives the same ids.\n"
         "An adapter (`heed train --lora`) becomes one of the package peft: adapter_config.json and "
         "adapter_model.safetensors.\n"
+        "Weights are written in f32; `heed quantise MODEL MODEL2` stores them in int8, for heed.\n"
         "HF_FOLDER must not exist, or be empty.",
     .options = options,
     .size = sizeof(struct export),
+    .check = check,
     .opens = HD_OPENS_CPU,
     .examples = examples,
     .run = run,
