@@ -275,7 +275,7 @@ static hd_status export_to(const char *from, const char *to, bool fold, hd_backe
     if (!s) s = hd_staging_begin(&made, to, err);
     if (s) return s;
     p.to = made.temp;
-    s = hd_model_folder_open(&p.m, from, NULL, backend, HD_WEIGHTS_BEST, err);
+    s = hd_model_folder_open(&p.m, from, NULL, backend, HD_WEIGHTS_WHOLE, err);
     if (!s) s = export(&p, fold, err);
     hd_model_folder_release(&p.m);
     return hd_staging_end(&made, s, err);

@@ -93,7 +93,7 @@ typedef struct hd_params {
     hd_balanced *balanced;
     size_t balances, balance_room;
     hd_file_part files;
-    bool stays;           /* products may stay in the file until they are prepared */
+    hd_use stays;         /* products may stay in the file until they are prepared for it; 0: none may */
     bool quantized;       /* there were weights of int8 in the file */
     hd_safetensors *file; /* where products lie; NULL: nowhere; owned */
     const char *prefix;   /* an optional prefix of all names in files; NULL: none; borrowed */

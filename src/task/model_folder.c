@@ -75,8 +75,8 @@ static hd_status load(hd_model_folder *f, const char *folder, hd_weights which, 
     const hd_model *m = &f->model;
     if (f->base) return hd_adapter_load(f, folder, which, err);
     if (!m->params) return m->type->lm.load(m->self, folder, err);
-    return which == HD_WEIGHTS_LAST ? hd_checkpoint_weights(folder, m->params, err)
-                                    : hd_published_load(m->params, folder, err);
+    return which & HD_WEIGHTS_LAST ? hd_checkpoint_weights(folder, m->params, err)
+                                   : hd_published_load(m->params, folder, err);
 }
 
 hd_status hd_model_folder_open(hd_model_folder *out, const char *folder, const char *task,
@@ -85,10 +85,11 @@ hd_status hd_model_folder_open(hd_model_folder *out, const char *folder, const c
     *out = (hd_model_folder){0};
     hd_status s = begin(out, folder, task, backend, err);
     hd_params *params = s ? NULL : out->model.params;
-    if (params) params->stays = hd_model_mark(&out->model) && which == HD_WEIGHTS_BEST && !out->base;
+    const hd_use use = !s && out->model.type->decode ? HD_DECODING : HD_PREDICTING;
+    if (params && hd_model_mark(&out->model) && which == HD_WEIGHTS_BEST && !out->base) params->stays = use;
     if (!s) s = load(out, folder, which, err);
-    if (!s) s = hd_model_prepare(&out->model, out->model.type->decode ? HD_DECODING : HD_PREDICTING, err);
-    if (!s && params) hd_params_drop(params);
+    if (!s) s = hd_model_prepare(&out->model, use, err);
+    if (!s && params) hd_params_drop(params, which & HD_WEIGHTS_WHOLE);
     if (s) hd_model_folder_release(out);
     return s;
 }

@@ -73,7 +73,9 @@ typedef struct hd_model_folder {
     bool drops_start; /* the start has no row of its own */
 } hd_model_folder;
 
-typedef enum hd_weights { HD_WEIGHTS_BEST, HD_WEIGHTS_LAST } hd_weights; /* of validation; of training */
+/* The best of validation, or the last of training; WHOLE is added to either by whoever saves them or wants
+   gradients: values stay beside the forms that products read. */
+typedef enum hd_weights { HD_WEIGHTS_BEST, HD_WEIGHTS_LAST, HD_WEIGHTS_WHOLE } hd_weights;
 
 extern const hd_task_folder hd_task_folders[HD_TRAIN_TASKS];
 const hd_task_folder *hd_task_folder_find(const char *name); /* NULL: there is none */

@@ -5,6 +5,7 @@
 #include "scratch.h"
 
 #include "model/stepper.h"
+#include "nn/weight/form.h"
 #include "unseal.h"
 
 static hd_backend *backend;
@@ -55,7 +56,7 @@ static void a_folder_gives_the_same_translator_back(void **state)
         hd_model_folder *a = small_make(backend, cases[i].kind, cases[i].shared, true), *b = NULL;
         const char *folder = saved(cases[i].name, a);
         assert_int_equal(entries_in(folder), cases[i].files);
-        must(folder_open(&b, folder, "translate", backend, HD_WEIGHTS_BEST, &err), &err);
+        must(folder_open(&b, folder, "translate", backend, HD_WEIGHTS_WHOLE, &err), &err);
         assert_int_equal(b->tokenizer[0] == b->tokenizer[1], cases[i].shared);
         assert_int_equal(b->trained, a->trained);
         const hd_encdec_opt *x = &hd_model_folder_encdec(a)->opt, *y = &hd_model_folder_encdec(b)->opt;
@@ -77,6 +78,31 @@ static void a_folder_gives_the_same_translator_back(void **state)
         folder_free(a);
         folder_free(b);
     }
+}
+
+/* Values of what products read are there once: packed, or, for whoever asks, as they are beside it. */
+static void a_translator_that_answers_has_one_form_of_each_weight(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_model_folder *a = small_make(backend, HD_TOKENIZER_words, true, true), *one = NULL, *whole = NULL;
+    const char *folder = saved("once", a);
+    size_t products = 0;
+    must(folder_open(&one, folder, "translate", backend, HD_WEIGHTS_BEST, &err), &err);
+    must(folder_open(&whole, folder, "translate", backend, HD_WEIGHTS_WHOLE, &err), &err);
+    const hd_params *p = &hd_model_folder_encdec(one)->params;
+    for (size_t i = 0; i < p->count; i++) {
+        const hd_param *w = p->list[i], *owner = hd_param_owner(p->list[i]);
+        bool formed = owner->t.prepared;
+        for (const hd_param *part = owner->part; part; part = part->next) formed |= part->t.prepared != NULL;
+        if (owner->product != !w->t.data || (owner->product && !formed))
+            fail_msg("%s: product %d, values %d, form %d", w->name ? w->name : "a part", owner->product,
+                     w->t.data != NULL, formed);
+        products += owner->product;
+        assert_non_null(hd_model_folder_encdec(whole)->params.list[i]->t.data);
+    }
+    assert_true(products > 20);
+    folder_free(a), folder_free(one), folder_free(whole);
 }
 
 /* Every model that is no plain Transformer says all of what it is. */
@@ -118,7 +144,7 @@ static void every_shape_comes_back(void **state)
                                           cases[i].decoder, &cases[i].recurrent),
                         *b = NULL;
         const char *folder = saved(name, a);
-        must(folder_open(&b, folder, "translate", backend, HD_WEIGHTS_BEST, &err), &err);
+        must(folder_open(&b, folder, "translate", backend, HD_WEIGHTS_WHOLE, &err), &err);
         assert_string_equal(hd_stages_text(&hd_model_folder_encdec(b)->opt.encoder, text[0]),
                             cases[i].encoder);
         assert_string_equal(hd_stages_text(&hd_model_folder_encdec(b)->opt.decoder, text[1]),
@@ -403,6 +429,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_gives_the_same_translator_back),
         cmocka_unit_test(what_is_no_model_is_refused),
+        cmocka_unit_test(a_translator_that_answers_has_one_form_of_each_weight),
         cmocka_unit_test(every_shape_comes_back),
         cmocka_unit_test(a_wrong_shape_is_refused),
         cmocka_unit_test(a_tokenizer_that_does_not_fit_is_named),

@@ -117,7 +117,8 @@ static hd_status open_all(hd_command *c, hd_err *err)
     hd_status s = o && o->plot ? hd_plot_check(o->plot, err) : HD_OK;
     if (!s && u->opens) s = hd_machine_open(&c->machine, c, o ? &o->machine : &hd_machine_cpu, err);
     if (s || !o) return s;
-    s = hd_model_folder_open(&c->model, c->operands.word[0], u->task, c->machine.backend, o->weights, err);
+    const hd_weights which = o->weights | (u->gradients ? HD_WEIGHTS_WHOLE : HD_WEIGHTS_BEST);
+    s = hd_model_folder_open(&c->model, c->operands.word[0], u->task, c->machine.backend, which, err);
     bool pictures = c->model.pictures && !u->pictures, sounds = c->model.sounds && !u->sounds;
     if (!s) s = hd_attending_scale(c, o->heads, err);
     if (s || !(pictures || sounds)) return s;

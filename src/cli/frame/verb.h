@@ -85,6 +85,7 @@ typedef struct hd_usage {
     const char *task; /* of the model; NULL: any */
     bool pictures;    /* the model may be one that reads pictures */
     bool sounds;      /* ... that reads sounds */
+    bool gradients;   /* it may ask for them: values of weights stay beside their forms */
     size_t call;      /* of the verb's own struct, which begins with a hd_command; 0: it has none */
     /* Before anything is opened: whether the options go together. May be NULL. */
     hd_verb_fn *check;

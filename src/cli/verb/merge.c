@@ -20,7 +20,7 @@ static hd_status merge(const char *from, const char *to, hd_backend *backend, hd
     hd_model_folder_release(&f);
     if (!s) s = hd_staging_begin(&made, to, err);
     if (s) return s;
-    s = hd_model_folder_open(&f, from, NULL, backend, HD_WEIGHTS_BEST, err);
+    s = hd_model_folder_open(&f, from, NULL, backend, HD_WEIGHTS_WHOLE, err);
     if (!s) s = hd_model_folder_write(&f, made.temp, err);
     if (!s) s = hd_chat_carry(from, made.temp, err);
     hd_model_folder_release(&f);

@@ -22,7 +22,7 @@ static hd_status quantise(const char *from, const char *to, hd_backend *backend,
 {
     hd_model_folder f = {0};
     hd_staging made;
-    hd_status s = hd_model_folder_open(&f, from, NULL, backend, HD_WEIGHTS_BEST, err);
+    hd_status s = hd_model_folder_open(&f, from, NULL, backend, HD_WEIGHTS_WHOLE, err);
     if (!s) s = check(&f, from, err);
     if (!s) s = hd_staging_begin(&made, to, err);
     if (s) return hd_model_folder_release(&f), s;

@@ -235,12 +235,12 @@ static void drop_values(hd_param *owner)
     for (hd_param *part = owner->part; part; part = part->next) part->t.data = NULL;
 }
 
-void hd_params_drop(hd_params *p)
+void hd_params_drop(hd_params *p, bool values_stay)
 {
-    const bool rounded = p->backend->team && p->backend->weights != HD_REAL;
+    const bool gone = p->backend->team && (p->backend->weights != HD_REAL || !values_stay);
     for (size_t i = 0; i < p->count; i++) {
         hd_param *one = p->list[i];
-        if (rounded && hd_param_owner(one) == one && one->product && one->t.data && has_form(one))
+        if (gone && hd_param_owner(one) == one && one->product && one->t.data && has_form(one))
             drop_values(one);
         one->lies = one->scale = NULL, one->late = false;
     }

@@ -23,9 +23,9 @@ hd_status hd_param_read_int8(hd_params *p, hd_param *one, const hd_safetensors *
 
 /* backend.prepare of one, from values or from the file. */
 hd_status hd_param_prepare(hd_params *p, hd_param *one, hd_use use, hd_err *err);
-/* Gives up the values of weights of which only the form is read, and the file that some lay in. For
-   inference, once everything is prepared. */
-void hd_params_drop(hd_params *p);
+/* Gives up the file that some lay in and, unless they are to stay, the values of weights of which only the
+   form is read. For inference, once everything is prepared. */
+void hd_params_drop(hd_params *p, bool values_stay);
 
 /* -- writing -- */
 

@@ -203,7 +203,8 @@ static hd_status load_data(hd_params *p, hd_param *one, const hd_safetensors *s,
 hd_status hd_param_read(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e, hd_err *err)
 {
     hd_param *owner = hd_param_owner(one);
-    if (p->stays && owner->product && e->data && p->backend->team && p->backend->weights != HD_REAL) {
+    const bool packed = p->stays == HD_DECODING || p->backend->weights != HD_REAL;
+    if (p->stays && packed && owner->product && e->data && p->backend->team) {
         one->lies = e, owner->late = true;
         return HD_OK;
     }

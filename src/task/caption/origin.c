@@ -71,7 +71,7 @@ hd_status hd_caption_take_encoder(hd_encdec *m, const char *folder, hd_backend *
     hd_model_folder f;
     char prefix[64];
     hd_params *p = &m->params;
-    hd_status s = hd_model_folder_open(&f, folder, NULL, backend, HD_WEIGHTS_BEST, err);
+    hd_status s = hd_model_folder_open(&f, folder, NULL, backend, HD_WEIGHTS_WHOLE, err);
     if (s) return s;
     size_t size =
         (size_t)snprintf(prefix, sizeof prefix, "%s%s.", m->opt.names->prefix, m->opt.names->side[0]);

@@ -92,8 +92,8 @@ hd_status hd_adapter_load(hd_model_folder *f, const char *folder, hd_weights whi
     hd_lm *m = hd_model_folder_lm(f);
     hd_status s = hd_adapter_load_base(m, f->base, folder, err);
     if (!s)
-        s = which == HD_WEIGHTS_LAST ? hd_checkpoint_weights(folder, m->params, err)
-                                     : hd_published_load(m->params, folder, err);
+        s = which & HD_WEIGHTS_LAST ? hd_checkpoint_weights(folder, m->params, err)
+                                    : hd_published_load(m->params, folder, err);
     if (!s) s = hd_lora_merge(m->params, err);
     if (s) return s;
     m->opt.lora = (hd_lora_opt){0};

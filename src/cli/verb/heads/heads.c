@@ -95,6 +95,7 @@ const hd_usage hd_verb_heads = {
     .size = sizeof(struct heads),
     .examples = examples,
     .opens = HD_OPENS_MODEL,
+    .gradients = true,
     .check = check,
     .run = run,
 };
