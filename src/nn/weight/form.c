@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-enum { MOST = 127 };
+#include "tensor/int8.h"
 
 hd_param *hd_param_owner(hd_param *one)
 {
@@ -268,15 +267,6 @@ typedef struct writing {
     size_t count;
 } writing;
 
-/* As backend/cpu/form/int8_rows.h rounds them, to the bit. */
-static float scale_of(const hd_real *x, size_t k, float *inverse)
-{
-    float max = 0;
-    for (size_t i = 0; i < k; i++) max = fabsf((float)x[i]) > max ? fabsf((float)x[i]) : max;
-    *inverse = max < 0x1p-110f ? 0 : MOST / max;
-    return max < 0x1p-110f ? 0 : max / MOST;
-}
-
 static hd_status fetch(void *context, size_t i, void *to, hd_err *err)
 {
     const writing *from = context;
@@ -287,10 +277,11 @@ static hd_status fetch(void *context, size_t i, void *to, hd_err *err)
     if (w->kind == SHORTER) return hd_convert(to, HD_BF16, t->data, HD_REAL, hd_count_of(t)), HD_OK;
     for (size_t r = 0; r < rows; r++) {
         const hd_real *x = (const hd_real *)t->data + r * t->stride;
-        float inverse, scale = scale_of(x, cols, &inverse);
+        const hd_int8_scale scale = hd_int8_scale_of(x, cols);
         int8_t *q = (int8_t *)to + r * cols;
-        if (w->kind == SCALES) ((float *)to)[r] = scale;
-        for (size_t l = 0; w->kind == BYTES && l < cols; l++) q[l] = (int8_t)rintf((float)x[l] * inverse);
+        if (w->kind == SCALES) ((float *)to)[r] = scale.scale;
+        for (size_t l = 0; w->kind == BYTES && l < cols; l++)
+            q[l] = hd_int8_rounded((float)x[l], scale.inverse);
     }
     return HD_OK;
 }

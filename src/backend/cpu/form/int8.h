@@ -65,9 +65,9 @@ INLINE void int8_pack(const int8_shape *s, void *to, const hd_packing *b, size_t
 {
     const size_t deep = int8_up(b->k, s->step), columns = int8_columns(s, b->n), strip = s->strip;
     for (size_t j = first * strip; j < end * strip && j < columns; j++) {
-        const int8_scale scale = j >= b->n ? (int8_scale){0, 0}
-                                 : b->row  ? (int8_scale){b->scale[j], 0}
-                                           : int8_scale_of(b->b + j * b->stride, b->k);
+        const hd_int8_scale scale = j >= b->n ? (hd_int8_scale){0, 0}
+                                    : b->row  ? (hd_int8_scale){b->scale[j], 0}
+                                              : hd_int8_scale_of(b->b + j * b->stride, b->k);
         int8_t *at = (int8_t *)to + int8_head(s, b->n) + j / strip * strip * deep, chunk[INT8_CHUNK] = {0};
         int32_t sum = 0;
         for (size_t l = 0; l < deep; l += INT8_CHUNK) {

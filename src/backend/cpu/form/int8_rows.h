@@ -1,18 +1,15 @@
-/* How rows become whole numbers of 8 bits, and where those lie. A row has a scale, max|x| / 127, and its
-   numbers are rounded to nearest even. Where few numbers are so large that all others would share a few
-   steps, a row of a has a second line, of what the first left over in 254ths of a step: x = scale * (first +
-   second / 254). Which rows those are depends on whole numbers alone, so that all machines choose the same
-   ones. */
+/* How rows become whole numbers of 8 bits, by the rule of tensor/int8.h, and where those lie. Where few
+   numbers are so large that all others would share a few steps, a row of a has a second line, of what the
+   first left over in 254ths of a step: x = scale * (first + second / 254). Which rows those are depends on
+   whole numbers alone, so that all machines choose the same ones. */
 #ifndef HD_BACKEND_CPU_FORM_INT8_ROWS_H
 #define HD_BACKEND_CPU_FORM_INT8_ROWS_H
 
-#include <math.h>
-
 #include "backend/cpu/form/form.h"
 #include "backend/cpu/vector.h"
+#include "tensor/int8.h"
 
 enum {
-    INT8_MOST = 127,
     INT8_PARTS = 254, /* of a step, in second lines */
     INT8_UNEVEN = 64, /* the square of how many times larger than the mean square root the largest number
                            of a row with a single line is */
@@ -22,27 +19,6 @@ enum {
 INLINE size_t int8_up(size_t x, size_t to)
 {
     return (x + to - 1) / to * to;
-}
-
-typedef struct int8_scale {
-    float scale, inverse;
-} int8_scale;
-
-/* Absolute values are in order as their bits are; those of infinity and NaN are largest. */
-INLINE int8_scale int8_scale_of(const float *x, size_t k)
-{
-    uint32_t most = 0;
-    for (size_t i = 0; i < k; i++) {
-        uint32_t bits;
-        memcpy(&bits, x + i, sizeof bits);
-        bits &= 0x7fffffff;
-        most = bits > most ? bits : most;
-    }
-    float max;
-    memcpy(&max, &most, sizeof max);
-    if (most >= 0x7f800000) return (int8_scale){NAN, 0};
-    if (max < 0x1p-110f) return (int8_scale){0, 0}; /* SMALLEST: 127 / max stays finite */
-    return (int8_scale){max / INT8_MOST, INT8_MOST / max};
 }
 
 /* Of eight numbers: the first line, to nearest even. 0 * infinity is NaN, which no machine converts alike:
@@ -59,7 +35,7 @@ INLINE void int8_first(int8_t *to, const float *x, float inverse)
             high = _mm_cvtps_epi32(_mm_mul_ps(_mm_loadu_ps(x + 4), by)), y = _mm_packs_epi32(low, high);
     _mm_storel_epi64((__m128i *)to, _mm_packs_epi16(y, y));
 #else
-    for (int i = 0; i < INT8_CHUNK; i++) to[i] = (int8_t)rintf(x[i] * inverse);
+    for (int i = 0; i < INT8_CHUNK; i++) to[i] = hd_int8_rounded(x[i], inverse);
 #endif
 }
 
@@ -116,7 +92,7 @@ INLINE const float *int8_filled(float some[INT8_CHUNK], const float *x, size_t c
 /* One or two lines of `all` numbers each, one behind the other; returns how many. */
 INLINE size_t int8_lines(int8_t *to, size_t all, const float *x, size_t k, float *scale)
 {
-    const int8_scale s = int8_scale_of(x, k);
+    const hd_int8_scale s = hd_int8_scale_of(x, k);
     const size_t whole = k / INT8_CHUNK * INT8_CHUNK;
     float some[INT8_CHUNK];
     *scale = s.scale;
@@ -124,7 +100,7 @@ INLINE size_t int8_lines(int8_t *to, size_t all, const float *x, size_t k, float
     if (!(s.inverse > 0)) return 1;
     int8_firsts(to, x, k, s.inverse);
     if (whole < k) int8_first(to + whole, int8_filled(some, x + whole, k - whole), s.inverse);
-    if (INT8_UNEVEN * (uint64_t)int8_squares(to, all) >= (uint64_t)INT8_MOST * INT8_MOST * k) return 1;
+    if (INT8_UNEVEN * (uint64_t)int8_squares(to, all) >= (uint64_t)HD_INT8_MOST * HD_INT8_MOST * k) return 1;
     if (whole < all) memset(to + all, 0, all);
     for (size_t l = 0; l < k; l += INT8_CHUNK)
         int8_second(to + all + l, to + l, int8_filled(some, x + l, k - l), s.inverse);

@@ -199,13 +199,10 @@ void KERNEL(finish)(const hd_product *p, size_t row, size_t rows, size_t j0, siz
     }
 }
 
-/* Where the sums of a tile start: from what c holds, from the bias, or from zero. */
 static place place_at(const hd_product *p, size_t i, size_t j, size_t kb)
 {
     static const hd_real zeros[STRIP > 4 * QUADS ? STRIP : 4 * QUADS];
-    hd_real *c = p->c + i * p->c_stride + j;
-    if (p->add || kb) return (place){c, p->c_stride, c, p->c_stride};
-    return (place){c, p->c_stride, p->bias ? p->bias + j : zeros, 0};
+    return place_of(p, i, j, kb, zeros);
 }
 
 /* Rows [i, i+count) of a, k from kb: as panels, one after the other, or NULL where the few rows are read as

@@ -2,6 +2,7 @@
 #ifndef HD_BACKEND_CPU_PRODUCT_TURNED_H
 #define HD_BACKEND_CPU_PRODUCT_TURNED_H
 
+#include "backend/cpu/product/place.h"
 #include "backend/cpu/product/quad.h"
 #include "backend/cpu/product/tile.h"
 
@@ -11,15 +12,6 @@ enum {
             : VL < 16  ? 4
                        : 8, /* of columns that few rows meet at once */
 };
-
-/* A tile's place: c gets start + a b. All strides in numbers; a start_stride of 0 gives each row the same
- * start. */
-typedef struct place {
-    hd_real *c;
-    size_t c_stride;
-    const hd_real *start;
-    size_t start_stride;
-} place;
 
 /* `rows` by `quads` * 4 columns. A square of b is turned in registers, so that each sum still goes over k in
    rising order. */

@@ -1,0 +1,41 @@
+/* How a row of numbers becomes whole numbers of 8 bits, in files and in products: its scale is max|x| / 127,
+   and its numbers are multiplied by 127 / max|x| and rounded to nearest even. Whoever does that with vectors
+   gets the same bits. */
+#ifndef HD_TENSOR_INT8_H
+#define HD_TENSOR_INT8_H
+
+#include <math.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+enum { HD_INT8_MOST = 127 };
+
+typedef struct hd_int8_scale {
+    float scale, inverse; /* 0: all numbers become zeros; scale NAN: one of the row is not finite */
+} hd_int8_scale;
+
+/* Absolute values are in order as their bits are; those of infinity and NaN are largest. */
+static inline hd_int8_scale hd_int8_scale_of(const hd_real *row, size_t k)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < k; i++) {
+        const float x = (float)row[i];
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        bits &= 0x7fffffff;
+        most = bits > most ? bits : most;
+    }
+    float max;
+    memcpy(&max, &most, sizeof max);
+    if (most >= 0x7f800000) return (hd_int8_scale){NAN, 0};
+    if (max < 0x1p-110f) return (hd_int8_scale){0, 0}; /* 127 / max stays finite */
+    return (hd_int8_scale){max / HD_INT8_MOST, HD_INT8_MOST / max};
+}
+
+static inline int8_t hd_int8_rounded(float x, float inverse)
+{
+    return (int8_t)rintf(x * inverse);
+}
+
+#endif
