@@ -1,5 +1,5 @@
-/* Products of training in bf16: x w^T, dz w, dz^T x and both transposed, of the best form of this machine and
-   of the plain one, against sums in double of the rounded numbers; and the same bits for any number of
+/* Products of training in bf16: x w^T, dz w, dz^T x and both transposed, of every form of this machine and of
+   the plain one, against sums in double of the rounded numbers; and the same bits for any number of
    threads and of rows beside. */
 #include "check.h"
 #include "rounding.h"
@@ -7,9 +7,9 @@
 enum { MARGIN = 3 }; /* numbers around a matrix that must stay as they are */
 #define UNTOUCHED 12345.0f
 
-static hd_backend *training_backend(int threads, bool plain)
+static hd_backend *training_backend(int threads, int kind)
 {
-    hd_backend *b = rounding_backend(threads, plain);
+    hd_backend *b = rounding_backend(threads, kind);
     ((hd_cpu *)b)->unprepared = ((hd_cpu *)b)->form;
     return b;
 }
@@ -112,7 +112,7 @@ static void check_size(hd_backend *b, size_t m, size_t n, size_t k)
 static void products_of_training_equal_sums_of_rounded_numbers(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2 * rounding_kinds(); i++) {
         hd_backend *b = training_backend(1 + 2 * (i & 1), i >> 1);
         for (size_t s = 1; s <= 34; s++) {
             check_size(b, s, 13, 9);
@@ -133,7 +133,7 @@ static void threads_and_neighbors_change_no_bit(void **state)
     enum { ROWS = 67, COLS = 61 };
     (void)state;
     const size_t depth[] = {1, 21, 1541};
-    for (int way = 0; way < 8; way++)
+    for (int way = 0; way < 4 * rounding_kinds(); way++)
         for (size_t d = 0; d < COUNT_OF(depth); d++) {
             product f = {ROWS, COLS, depth[d], way & 1, way >> 1 & 1, false, true, true};
             framed x = f.at ? frame(f.k, ROWS, 1) : frame(ROWS, f.k, 1),
@@ -161,6 +161,37 @@ static void threads_and_neighbors_change_no_bit(void **state)
         }
 }
 
+/* Matrix instructions of x86-64 count numbers below the smallest normal one, 2^-126, as zeros, factors,
+   products and sums; others sum them up. Each term and each sum is off by at most that. */
+static void numbers_below_the_normal_ones_may_be_zeros(void **state)
+{
+    enum { DEEP = 37 };
+    (void)state;
+    for (int kind = 0; kind < rounding_kinds(); kind++) {
+        hd_backend *b = training_backend(1, kind);
+        framed x = frame(3, DEEP, 1), w = frame(5, DEEP, 2), y = frame(3, 5, 3);
+        for (int small = 100; small < 150; small += 10) {
+            const product f = {3, 5, DEEP, .bt = true};
+            for (size_t i = 0; i < 3 * DEEP; i++)
+                x.whole[MARGIN + i / DEEP * x.wide + i % DEEP] =
+                    (hd_real)ldexp(1 + (double)(i % 7), 40 - small);
+            for (size_t i = 0; i < 5 * DEEP; i++)
+                w.whole[MARGIN + i / DEEP * w.wide + i % DEEP] = (hd_real)ldexp(1 + (double)(i % 5), -40);
+            multiply(b, &f, &y, &x, &w, NULL, NULL);
+            for (size_t i = 0; i < 3; i++)
+                for (size_t j = 0; j < 5; j++) {
+                    double z = 0;
+                    for (size_t p = 0; p < DEEP; p++) z += at(&x, i, p) * at(&w, j, p);
+                    if (!(fabs(at(&y, i, j) - z) <= 2 * DEEP * 0x1p-126 + DEEP * 0x1p-23 * z))
+                        fail_msg("%s, 2^-%d: %g, expected %g", ((hd_cpu *)b)->form->name, small, at(&y, i, j),
+                                 z);
+                }
+        }
+        free(x.whole), free(w.whole), free(y.whole);
+        hd_backend_free(b);
+    }
+}
+
 /* -- products of experts -- */
 
 enum { EXPERTS = 4, WIDE = 29, INNER = 21 };
@@ -171,9 +202,9 @@ static void experts_equal_products_of_their_rows(void **state)
 {
     (void)state;
     const size_t rows = (size_t)begins[EXPERTS];
-    for (int way = 0; way < 12; way++) {
-        const bool plain = way & 1, bt = way >> 1 & 1;
-        hd_backend *b = training_backend(1 + way / 4, plain);
+    for (int way = 0; way < 6 * rounding_kinds(); way++) {
+        const bool bt = way & 1;
+        hd_backend *b = training_backend(1 + way / 2 % 3, way / 6);
         framed x = frame(rows, INNER, 1),
                w = bt ? frame(EXPERTS * WIDE, INNER, 2) : frame(EXPERTS * INNER, WIDE, 2),
                y = frame(rows, WIDE, 3), z = frame(rows, WIDE, 3), dw = frame(EXPERTS * INNER, WIDE, 4),
@@ -204,6 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_of_training_equal_sums_of_rounded_numbers),
         cmocka_unit_test(threads_and_neighbors_change_no_bit),
+        cmocka_unit_test(numbers_below_the_normal_ones_may_be_zeros),
         cmocka_unit_test(experts_equal_products_of_their_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

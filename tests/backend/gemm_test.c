@@ -330,7 +330,7 @@ static void check_rounded(hd_backend *b, size_t m, size_t n, size_t k, bool add,
 static void rounded_weights_err_by_their_rounding(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2 * rounding_kinds(); i++) {
         hd_backend *b = rounding_backend(1 + 2 * (i & 1), i >> 1);
         for (size_t s = 1; s <= 34; s++) {
             check_rounded(b, s, 13, 9, s & 1, s & 2);
@@ -347,16 +347,16 @@ static void rounded_weights_err_by_their_rounding(void **state)
     }
 }
 
-static void rows_of_rounded_weights_keep_their_bits(bool plain, size_t n, size_t k, size_t step)
+static void rows_of_rounded_weights_keep_their_bits(int kind, size_t n, size_t k, size_t step)
 {
     enum { ROWS = 120 };
     framed x = random_frame(ROWS, k, false, 7), w = random_frame(n, k, false, 8),
            bias = random_frame(1, n, false, 9);
-    hd_backend *one = rounding_backend(1, plain);
+    hd_backend *one = rounding_backend(1, kind);
     assert_int_equal(one->prepare(one, &w.t, HD_PREDICTING), HD_OK);
     hd_real *all = rows_of_product(one, &x, false, &w.t, true, &bias.t, 0, ROWS, n);
     for (int threads = 1; threads <= 3; threads++) {
-        hd_backend *b = rounding_backend(threads, plain);
+        hd_backend *b = rounding_backend(threads, kind);
         for (size_t m = 1; m <= ROWS; m += step)
             for (int end = 0; end < 2; end++) {
                 size_t from = end ? ROWS - m : 0;
@@ -376,10 +376,10 @@ static void rows_of_rounded_weights_keep_their_bits(bool plain, size_t n, size_t
 static void a_row_has_the_same_bits_beside_others_with_rounded_weights(void **state)
 {
     (void)state;
-    for (int plain = 0; plain < 2; plain++) {
-        rows_of_rounded_weights_keep_their_bits(plain, 29, 21, 1);
-        rows_of_rounded_weights_keep_their_bits(plain, 61, 1541, 13);
-        rows_of_rounded_weights_keep_their_bits(plain, 9, 4103, 17);
+    for (int kind = 0; kind < rounding_kinds(); kind++) {
+        rows_of_rounded_weights_keep_their_bits(kind, 29, 21, 1);
+        rows_of_rounded_weights_keep_their_bits(kind, 61, 1541, 13);
+        rows_of_rounded_weights_keep_their_bits(kind, 9, 4103, 17);
     }
 }
 
@@ -387,7 +387,7 @@ static void a_row_has_the_same_bits_beside_others_with_rounded_weights(void **st
 static void rounding_leaves_the_plain_weight_to_others(void **state)
 {
     (void)state;
-    hd_backend *b = rounding_backend(1, false), *f32 = backend_of("cpu", 1);
+    hd_backend *b = rounding_backend(1, 0), *f32 = backend_of("cpu", 1);
     framed z = random_frame(5, 30, false, 1), w = random_frame(30, 17, false, 2);
     hd_real *plain = rows_of_product(f32, &z, false, &w.t, false, NULL, 0, 5, 17);
     assert_int_equal(b->prepare(b, &w.t, HD_PREDICTING), HD_OK);

@@ -42,7 +42,7 @@ static void compute(layer *l, bool rescored)
     hd_backend *b = l->backend;
     hd_gemm_args g = {.y = &l->ty, .a = &l->tx, .b = &l->tw, .b_transposed = true, .bias = &l->tbias};
     assert_int_equal(b->kernel.gemm(b, &g), HD_OK);
-    hd_rescore_args a = {&l->ty, &l->tx, &l->tw, &l->tbias};
+    hd_rescore_args a = {.y = &l->ty, .x = &l->tx, .w = &l->tw, .bias = &l->tbias};
     if (rescored) assert_int_equal(b->rescore(b, &a), HD_OK);
 }
 

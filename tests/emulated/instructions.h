@@ -141,6 +141,31 @@ EMULATED __m256i any_dots_256(__m256i sums, __m256i a, __m256i b)
     return sums;
 }
 
+EMULATED void any_store_part(float *p, uint16_t mask, __m512 v)
+{
+    const lanes512 x = {.numbers = v};
+    for (int i = 0; i < 16; i++)
+        if (mask >> i & 1) p[i] = x.f[i];
+}
+
+EMULATED float any_widened(uint16_t half)
+{
+    const uint32_t bits = (uint32_t)half << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Products are exact; that of the odd number comes first. */
+EMULATED __m512 any_dots_bf16(__m512 sums, __m512i a, __m512i b)
+{
+    lanes512 s = {.numbers = sums};
+    const lanes512 x = {a}, y = {b};
+    for (int i = 0; i < 32; i++)
+        s.f[i / 2] += any_widened(x.h[i ^ 1]) * any_widened(y.h[i ^ 1]);
+    return s.numbers;
+}
+
 EMULATED __m512i any_add(__m512i a, __m512i b)
 {
     lanes512 x = {a};
@@ -246,6 +271,8 @@ __attribute__((unused)) static void any_tile_int8(int c, int a, int b)
 #define _mm512_unpackhi_epi64(a, b)      any_unpack_pairs(a, b, 1)
 #define _mm512_shuffle_i32x4(a, b, n)    any_quarters(a, b, n)
 #define _mm512_add_epi32(a, b)           any_add(a, b)
+#define _mm512_mask_storeu_ps(p, m, v)   any_store_part(p, m, v)
+#define _mm512_dpbf16_ps(s, a, b)        any_dots_bf16(s, (__m512i)(a), (__m512i)(b))
 #define _mm512_dpbusd_epi32(s, a, b)     any_dots(s, a, b)
 #define _mm256_dpbusd_avx_epi32(s, a, b) any_dots_256(s, a, b)
 #undef _tile_loadd

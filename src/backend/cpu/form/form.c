@@ -109,7 +109,7 @@ static const hd_form *form_of(hd_dtype kind, const hd_cpu_isa *set, const asking
         const hd_form *f = usable_form(i, set);
         if (f->stores != kind) continue;
         if (is_named(a, f->name)) return f;
-        if (!first) first = f;
+        if (!first && !(f->slow && f->slow())) first = f;
     }
     return first;
 }

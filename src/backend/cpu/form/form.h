@@ -33,6 +33,7 @@ typedef struct hd_form {
                      char *scratch);
     bool trains;         /* x w^T, dz w and dz^T x: packs b from [K,N], too, takes a [K,M] and p->b_depth */
     bool (*needs)(void); /* whether this processor has what it needs; NULL: the compiler had not */
+    bool (*slow)(void);  /* whether it is slower here than those behind it: for who names it; NULL: never */
 } hd_form;
 
 /* Packed b from row k on, a multiple of the strip, for products with a part of it (p->b_depth is that of the
@@ -42,13 +43,14 @@ static inline const void *hd_form_below(const hd_form *f, const void *packed, si
     return (const char *)packed + k * f->strip * hd_dtype_bytes(f->stores);
 }
 
-/* The fastest of a kind first. */
+/* The fastest of a kind first, unless it is slow. */
 #if defined(HD_REAL_DOUBLE)
 #define HD_FORM_LIST(X)
 #elif defined(__aarch64__)
 #define HD_FORM_LIST(X) X(bfmmla) X(smmla) X(sdot) X(plain)
 #elif defined(__x86_64__)
-#define HD_FORM_LIST(X) X(amx_bf16) X(amx_int8) X(avx512_vnni) X(avx_vnni) X(avx2_int8) X(plain)
+#define HD_FORM_LIST(X) \
+    X(amx_bf16) X(avx512_bf16) X(amx_int8) X(avx512_vnni) X(avx_vnni) X(avx2_int8) X(plain)
 #else
 #define HD_FORM_LIST(X) X(plain)
 #endif
