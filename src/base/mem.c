@@ -13,7 +13,7 @@
 
 enum {
     HEAD = HD_ALIGN, /* a whole cache line, so that the block after it stays aligned */
-    PAGES = 1 << 20, /* bytes that are worth asking the system for pages of zeros */
+    PAGES = 1 << 20, /* bytes that are worth asking the system for pages: of zeros, or large ones */
 };
 
 static struct {
@@ -52,6 +52,15 @@ static void note_peak(void)
     }
 }
 
+/* Large pages for a block: reading weights of many MiB waits for the table of small ones. Only a hint: where
+   the system has no large pages or spares none, the block is what it is without. */
+static void ask_large_pages(void *block, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)block / page * page,
+                    end = ((uintptr_t)block + bytes + page - 1) / page * page;
+    madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
+
 void *hd_mem_new(size_t bytes)
 {
     atomic_fetch_add(&total.calls, 1);
@@ -61,6 +70,7 @@ void *hd_mem_new(size_t bytes)
         atomic_fetch_sub(&total.used, bytes);
         return NULL;
     }
+    if (bytes >= PAGES) ask_large_pages(head, HEAD + bytes);
     *(size_t *)head = bytes;
     atomic_fetch_add(&total.blocks, 1);
     note_peak();

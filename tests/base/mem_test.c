@@ -4,11 +4,14 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <pthread.h>
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "outcome.h"
 
 static void every_block_is_aligned(void **state)
 {
@@ -231,11 +234,41 @@ static void clearing_stays_inside(void **state)
     hd_mem_free(x);
 }
 
+/* Flags of the mapping that holds the block, as the kernel tells them; empty: it does not. */
+static void flags_of(const void *block, char *to, size_t size)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    bool inside = false;
+    char line[512];
+    *to = 0;
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long begin, end;
+        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+            inside = (uintptr_t)block >= begin && (uintptr_t)block < end;
+        else if (inside && !strncmp(line, "VmFlags:", 8))
+            snprintf(to, size, "%s", line);
+    }
+    if (maps) fclose(maps);
+}
+
+static void large_blocks_ask_for_large_pages(void **state)
+{
+    (void)state;
+    if (access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK))
+        leave_out("the kernel has no large pages");
+    char *block = hd_mem_new(8 << 20), flags[512];
+    assert_non_null(block);
+    flags_of(block + (4 << 20), flags, sizeof flags);
+    if (*flags && !strstr(flags, " hg")) fail_msg("%s", flags);
+    hd_mem_free(block);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clearing_stays_inside),
         cmocka_unit_test(every_block_is_aligned),
+        cmocka_unit_test(large_blocks_ask_for_large_pages),
         cmocka_unit_test(zero_bytes_give_a_unique_block),
         cmocka_unit_test(zeroed_blocks_are_zero),
         cmocka_unit_test(counters_follow_every_block),
@@ -247,5 +280,5 @@ int main(void)
         cmocka_unit_test(exactly_the_nth_call_fails),
         cmocka_unit_test(counters_survive_threads),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return outcome(cmocka_run_group_tests(tests, NULL, NULL));
 }
