@@ -1,5 +1,5 @@
 # Benchmarks: `make bench`. Not part of the default build.
-set(heed_benches step product decode published whisper attend)
+set(heed_benches step product decode published whisper attend load)
 if(heed_without_jpeg) # which means that there is JPEG
     list(APPEND heed_benches photos)
 endif()

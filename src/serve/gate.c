@@ -55,19 +55,19 @@ void hd_gate_release(hd_gate *g)
     g->key = NULL, g->keys = 0;
 }
 
-bool hd_gate_knows(const hd_gate *g, const char *key)
+size_t hd_gate_number(const hd_gate *g, const char *key)
 {
     char given[HD_KEY_MOST] = {0};
     size_t size = strlen(key);
-    unsigned found = 0;
+    size_t found = 0;
     memcpy(given, key, size < HD_KEY_MOST ? size : HD_KEY_MOST - 1);
     for (size_t i = 0; i < g->keys; i++) {
         unsigned differ = size >= HD_KEY_MOST;
         for (size_t j = 0; j < HD_KEY_MOST; j++)
             differ |= (unsigned)(unsigned char)given[j] ^ (unsigned)(unsigned char)g->key[i][j];
-        found |= !differ;
+        found |= (i + 1) & (0 - (size_t)!differ);
     }
-    return found && size;
+    return size ? found : 0;
 }
 
 static bool is_named(const char *const *names, size_t count, const char *text, size_t size)

@@ -22,8 +22,8 @@ typedef struct hd_gate {
 hd_status hd_gate_read(hd_gate *g, const char *path, hd_err *err);
 void hd_gate_release(hd_gate *g); /* accepts {0} */
 
-/* Takes equally long whatever is given. */
-bool hd_gate_knows(const hd_gate *g, const char *key);
+/* The number of a key, from 1 on; 0: it is none. Takes equally long whatever is given. */
+size_t hd_gate_number(const hd_gate *g, const char *key);
 /* Whether the Host of a request, which may have a port and may be NULL, is one of ours: a page elsewhere
    whose name leads to this machine is not. */
 bool hd_gate_is_host(const hd_gate *g, const char *host);

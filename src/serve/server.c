@@ -46,6 +46,7 @@ static hd_status open_server(hd_server *s, const hd_server_opt *o, hd_err *err)
     s->desk =
         (hd_desk){.models = o->models,
                   .gate = {.host = o->host, .hosts = o->hosts, .origin = o->origin, .origins = o->origins},
+                  .quota = {.rate = o->rate},
                   .deadline = o->deadline,
                   .most_texts = o->texts,
                   .most_best = BEST,

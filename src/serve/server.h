@@ -25,6 +25,7 @@ typedef struct hd_server_opt {
     size_t body;     /* most bytes of a request */
     double deadline; /* seconds for a request */
     size_t texts;    /* most of a request */
+    double rate;     /* tokens a minute of a key, or of an address where there are none; 0: any number */
 } hd_server_opt;
 
 /* Opens the models, then listens. */

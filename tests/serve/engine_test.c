@@ -272,6 +272,72 @@ static void jobs_take_turns(void **state)
     hd_translations_release(&b.found);
 }
 
+/* Whoever asks for much waits behind whoever asks for little, and jobs of one owner stay in order. */
+static void owners_get_equal_shares(void **state)
+{
+    (void)state;
+    enum { GREEDY = 100, MODEST = 4 };
+    waiter w[2] = {WAITER, WAITER};
+    double retry;
+    hd_engine *e = engine_of(options_of());
+    hd_line line = {text[1], strlen(text[1])};
+    hd_translate_job first = {
+        {.tokens = 10, .done = wake, .context = &w[0], .owner = 1}, long_text(), MANY, 1, {0}};
+    static hd_translate_job a[GREEDY], b[MODEST];
+    assert_true(hd_engine_submit(e, &first.job, &retry));
+    for (size_t i = 0; i < GREEDY; i++) {
+        a[i] = (hd_translate_job){
+            {.tokens = 20, .done = wake, .context = &w[0], .owner = 1}, long_text(), 5, 1, {0}};
+        assert_true(hd_engine_submit(e, &a[i].job, &retry));
+    }
+    for (size_t i = 0; i < MODEST; i++) {
+        b[i] =
+            (hd_translate_job){{.tokens = 20, .done = wake, .context = &w[1], .owner = 2}, &line, 1, 1, {0}};
+        assert_true(hd_engine_submit(e, &b[i].job, &retry));
+    }
+    await(&w[1], MODEST);
+    pthread_mutex_lock(&w[0].lock);
+    int before = w[0].done;
+    pthread_mutex_unlock(&w[0].lock);
+    assert_true(before < GREEDY * 3 / 4);
+    await(&w[0], GREEDY + 1);
+    hd_engine_load l = hd_engine_now(e);
+    assert_int_equal(l.waiting_tokens, 0);
+    hd_engine_free(e);
+    hd_translations_release(&first.found);
+    for (size_t i = 0; i < GREEDY; i++) hd_translations_release(&a[i].found);
+    for (size_t i = 0; i < MODEST; i++) hd_translations_release(&b[i].found);
+}
+
+/* Not only those that are being computed. */
+static void who_leaves_the_queue_frees_its_place(void **state)
+{
+    (void)state;
+    enum { MOST = 200 };
+    waiter w = WAITER;
+    atomic_bool left = false;
+    double retry;
+    hd_engine *e = engine_of(options_of());
+    static hd_translate_job t[MOST];
+    for (size_t i = 0; i < MOST; i++) {
+        t[i] = (hd_translate_job){{.tokens = 1, .done = wake, .context = &w, .cancel = i ? &left : NULL},
+                                  long_text(),
+                                  MANY,
+                                  1,
+                                  {0}};
+        assert_true(hd_engine_submit(e, &t[i].job, &retry));
+    }
+    usleep(20000);
+    assert_true(hd_engine_now(e).waiting > 0);
+    double from = hd_seconds();
+    atomic_store(&left, true);
+    await(&w, MOST - 1);
+    assert_true(hd_seconds() - from < (HEED_SANITIZED ? 5 : 0.2));
+    assert_int_equal(hd_engine_now(e).waiting, 0);
+    hd_engine_free(e);
+    for (size_t i = 0; i < MOST; i++) hd_translations_release(&t[i].found);
+}
+
 static void languages_follow_from_names_and_training(void **state)
 {
     (void)state;
@@ -306,6 +372,8 @@ int main(void)
         cmocka_unit_test(what_waits_is_bounded),
         cmocka_unit_test(who_leaves_or_is_late_frees_the_seats),
         cmocka_unit_test(jobs_take_turns),
+        cmocka_unit_test(owners_get_equal_shares),
+        cmocka_unit_test(who_leaves_the_queue_frees_its_place),
         cmocka_unit_test(languages_follow_from_names_and_training),
     };
     return cmocka_run_group_tests(tests, begin, scratch_remove);

@@ -16,7 +16,7 @@ typedef struct serve_options {
     bool public, sample; /* sample: always false, for rows of searches */
     hd_texts languages, host, origin;
     size_t queue, texts, body;
-    double deadline;
+    double deadline, rate;
     hd_translate_opt opt;
 } serve_options;
 
@@ -46,6 +46,9 @@ static const hd_option options[] = {
      LIMIT, HD_COUNT_INTO(OWNER, queue, 0, 1000000000)},
     {"deadline", 0, "SECONDS", "60", "most time of a request; 0: any", LIMIT,
      HD_FLOAT_INTO(OWNER, deadline, 0, 86400)},
+    {"rate", 0, "N", "0",
+     "most tokens a minute of a key, or of an address where there are no keys; 0: any number", LIMIT,
+     HD_FLOAT_INTO(OWNER, rate, 0, 1e12)},
     {"texts", 0, "N", "1000", "most texts of a request", LIMIT, HD_COUNT_INTO(OWNER, texts, 1, 1000000)},
     {"body", 0, "BYTES", "1048576", "most bytes of a request", LIMIT,
      HD_COUNT_INTO(OWNER, body, 1024, 1 << 30)},
@@ -128,7 +131,8 @@ static hd_server_opt settings_of(const hd_command *c, const serve_options *o, hd
                            .origins = (size_t)o->origin.count,
                            .body = o->body,
                            .deadline = o->deadline,
-                           .texts = o->texts};
+                           .texts = o->texts,
+                           .rate = o->rate};
 }
 
 static hd_status run(hd_command *c, hd_err *err)

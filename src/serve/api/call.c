@@ -2,6 +2,7 @@
    engine. Everything here runs in the thread of the HTTP server but job_done. */
 #include "serve/api/call.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -63,7 +64,7 @@ static void job_done(hd_job *j)
 static void put_retry(hd_call *c, double seconds)
 {
     char text[32];
-    snprintf(text, sizeof text, "%.0f", seconds);
+    snprintf(text, sizeof text, "%.0f", ceil(seconds));
     hd_request_put_header(c->request, "Retry-After", text);
     snprintf(text, sizeof text, "%.0f", 1e3 * seconds);
     hd_request_put_header(c->request, "retry-after-ms", text);
@@ -77,6 +78,12 @@ void hd_call_submit(hd_call *c, hd_engine *e, hd_job *j)
         hd_call_fail(c, 503, "the server is shutting down");
         return;
     }
+    if (!hd_quota_take(&c->desk->quota, c->owner, j->tokens, hd_seconds(), &retry)) {
+        put_retry(c, retry);
+        hd_call_fail(c, 429, "Slowdown: too many tokens a minute, try again in %.0f s", ceil(retry));
+        return;
+    }
+    j->owner = c->owner;
     j->cancel = &c->request->gone;
     if (c->desk->deadline > 0) j->deadline = hd_seconds() + c->desk->deadline;
     j->done = job_done, j->context = c->request;
@@ -180,6 +187,7 @@ static bool may_ask(hd_call *c)
 {
     static const char bearer[] = "Bearer ";
     const hd_gate *g = &c->desk->gate;
+    c->owner = c->request->peer;
     if (!g->keys || c->route->open) return true;
     const char *auth = hd_request_header(c->request, "Authorization");
     const char *key = hd_request_header(c->request, "X-Api-Key");
@@ -187,7 +195,7 @@ static bool may_ask(hd_call *c)
     if (!key || !*key) key = hd_params_text(c->params, "api_key");
     if (!key || !*key)
         hd_call_fail(c, c->protocol->no_key, "an API key is required");
-    else if (!hd_gate_knows(g, key))
+    else if (!(c->owner = hd_gate_number(g, key)))
         hd_call_fail(c, c->protocol->wrong_key, "Invalid API key");
     else
         return true;
@@ -210,6 +218,22 @@ static void begin(void *context, hd_request *r)
         c->route->begin(c);
 }
 
+/* In the first place that is its own or nobody's. */
+static void over(void *context, hd_request *r, int status, double seconds, double first)
+{
+    hd_desk *desk = context;
+    const hd_call *c = r->of;
+    if (!c || !c->route) return;
+    for (size_t i = 0; i < HD_ROUTES; i++) {
+        hd_traffic *t = &desk->traffic[i];
+        if (t->route && t->route != c->route) continue;
+        t->route = c->route;
+        hd_histogram_add(&t->seconds[status / 100 % 6], HD_SECONDS_LEAST, seconds);
+        if (first > 0) hd_histogram_add(&t->first, HD_SECONDS_LEAST, first);
+        return;
+    }
+}
+
 static void release(void *context, hd_request *r)
 {
     hd_call *c = r->of;
@@ -219,4 +243,4 @@ static void release(void *context, hd_request *r)
     hd_mem_free(c);
 }
 
-const hd_http_user hd_api_user = {.look = look, .begin = begin, .release = release};
+const hd_http_user hd_api_user = {.look = look, .begin = begin, .over = over, .release = release};

@@ -7,12 +7,24 @@
 #include "serve/gate.h"
 #include "serve/http/http.h"
 #include "serve/parse/params.h"
+#include "serve/quota.h"
 #include "view/draw/json_members.h"
+
+enum { HD_ROUTES = 64 };
+
+/* Of a route: how long its answers took, by the first digit of their status (0: none was sent). */
+typedef struct hd_traffic {
+    const struct hd_endpoint *route; /* NULL: of no further one */
+    hd_histogram seconds[6];
+    hd_histogram first; /* to the first piece of a stream */
+} hd_traffic;
 
 /* What all calls of a server share. */
 typedef struct hd_desk {
     hd_models models;
     hd_gate gate;
+    hd_quota quota; /* the HTTP thread's, as is the next */
+    hd_traffic traffic[HD_ROUTES];
     double deadline;      /* seconds for a request */
     size_t most_texts;    /* of a request */
     size_t most_best;     /* translations of a text */
@@ -54,6 +66,7 @@ struct hd_call {
     json_t *params; /* an object */
     hd_job *job;    /* that was submitted; NULL: none */
     hd_engine *engine;
+    uint64_t owner;             /* who asks: of the key, or else of the address */
     void *own;                  /* the route's, in `memory` */
     void (*release)(void *own); /* what is not in memory; NULL: nothing */
 };

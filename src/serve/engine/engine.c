@@ -23,7 +23,10 @@ struct hd_engine {
     bool started, opened, stop;
     hd_status status; /* of opening */
     hd_err err;
-    hd_job *first, **last; /* that wait */
+    hd_job *first; /* that wait, by `finish` */
+    size_t owners; /* of those */
+    double served; /* tokens that an owner has had who always waited */
+    double swept;  /* when jobs that nobody waits for were last looked for */
     hd_engine_load load;
 };
 
@@ -71,17 +74,31 @@ static void close_model(hd_engine *e)
     hd_backend_free(e->backend);
 }
 
+/* With the lock held: where the owner's last job that waits ends; `otherwise` where none does. */
+static double last_finish(const hd_engine *e, uint64_t owner, double otherwise)
+{
+    for (const hd_job *j = e->first; j; j = j->next)
+        if (j->owner == owner) otherwise = j->finish;
+    return otherwise;
+}
+
+/* Takes the job that *at points to out of the queue, with the lock held. */
+static hd_job *take_out(hd_engine *e, hd_job **at)
+{
+    hd_job *j = *at;
+    *at = j->next;
+    e->served += (double)j->tokens / (double)e->owners;
+    e->owners -= last_finish(e, j->owner, -1) < 0;
+    e->load.waiting--, e->load.running++;
+    e->load.waiting_tokens -= j->tokens;
+    hd_histogram_add(&e->load.waited, HD_SECONDS_LEAST, hd_seconds() - j->submitted);
+    return j;
+}
+
 /* The next job, with the lock held; NULL: none waits. */
 static hd_job *next_job(hd_engine *e)
 {
-    hd_job *j = e->first;
-    if (!j) return NULL;
-    e->first = j->next;
-    if (!e->first) e->last = &e->first;
-    e->load.waiting--, e->load.running++;
-    e->load.waiting_tokens -= j->tokens;
-    e->load.waited += hd_seconds() - j->submitted;
-    return j;
+    return e->first ? take_out(e, &e->first) : NULL;
 }
 
 bool hd_job_over(const hd_job *j)
@@ -119,14 +136,37 @@ static void begin_job(hd_engine *e, hd_job *j)
         e->type->take(e->worker, j);
 }
 
-static void turn(hd_engine *e)
+/* Ends jobs of the queue that nobody waits for, now and then. */
+static void sweep(hd_engine *e)
+{
+    const double often = 0.03;
+    double now = hd_seconds();
+    hd_job *out = NULL;
+    if (now - e->swept < often) return;
+    e->swept = now;
+    pthread_mutex_lock(&e->lock);
+    for (hd_job **at = &e->first; *at;) {
+        if (!hd_job_over(*at)) {
+            at = &(*at)->next;
+            continue;
+        }
+        hd_job *j = take_out(e, at);
+        j->next = out, out = j;
+    }
+    pthread_mutex_unlock(&e->lock);
+    for (hd_job *next; out; out = next) next = out->next, end_over(e, out);
+}
+
+static void turn(hd_engine *e, size_t running)
 {
     double from = hd_seconds();
     e->type->turn(e->worker);
     double seconds = hd_seconds() - from;
     pthread_mutex_lock(&e->lock);
     e->load.busy += seconds;
+    hd_histogram_add(&e->load.batch, 1, (double)running);
     pthread_mutex_unlock(&e->lock);
+    sweep(e);
 }
 
 static void *work(void *context)
@@ -147,7 +187,7 @@ static void *work(void *context)
         pthread_mutex_unlock(&e->lock);
         const bool visits = j && j->visit; /* which are not to keep the others waiting, however many come */
         if (j) begin_job(e, j);
-        if (!j || (visits && running > 1)) turn(e);
+        if (!j || (visits && running > 1)) turn(e, running);
         pthread_mutex_lock(&e->lock);
     }
     pthread_mutex_unlock(&e->lock);
@@ -161,7 +201,6 @@ hd_status hd_engine_new(hd_engine **out, const hd_engine_opt *opt, hd_err *err)
     hd_engine *e = hd_mem_zero(sizeof *e);
     if (!e) return hd_err_nomem(err, sizeof *e);
     e->opt = *opt;
-    e->last = &e->first;
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->changed, NULL);
     e->started = !pthread_create(&e->thread, NULL, work, e);
@@ -229,14 +268,26 @@ static double seconds_left(const hd_engine_load *l)
     return seconds < 1 ? 1 : seconds > 60 ? 60 : seconds;
 }
 
+/* Puts a job where it would end if all owners were served side by side (fair queueing), with the lock held.
+ */
+static void enqueue(hd_engine *e, hd_job *j)
+{
+    hd_job **at = &e->first;
+    double last = last_finish(e, j->owner, -1);
+    e->owners += last < 0;
+    j->finish = (last > e->served ? last : e->served) + (double)j->tokens;
+    while (*at && (*at)->finish <= j->finish) at = &(*at)->next;
+    j->next = *at;
+    *at = j;
+}
+
 bool hd_engine_submit(hd_engine *e, hd_job *j, double *retry)
 {
     pthread_mutex_lock(&e->lock);
     bool fits = !e->stop && (!e->load.waiting || e->load.waiting_tokens + j->tokens <= e->opt.queue_tokens);
     if (fits) {
-        j->next = NULL, j->submitted = hd_seconds();
-        *e->last = j;
-        e->last = &j->next;
+        j->submitted = hd_seconds();
+        enqueue(e, j);
         e->load.waiting++, e->load.waiting_tokens += j->tokens;
         pthread_cond_signal(&e->changed);
     } else {

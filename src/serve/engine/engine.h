@@ -4,6 +4,7 @@
 #define HD_SERVE_ENGINE_ENGINE_H
 
 #include "op/run.h"
+#include "serve/engine/histogram.h"
 #include "serve/engine/job.h"
 
 typedef struct hd_engine hd_engine;
@@ -32,7 +33,8 @@ const hd_model_folder *hd_engine_model(const hd_engine *e);
 const hd_engine_opt *hd_engine_options(const hd_engine *e);
 hd_job_kind hd_engine_kind(const hd_engine *e); /* that it takes */
 
-/* False: too much waits already, and in *retry are the seconds until that may be done. */
+/* Of several owners each gets its share, however much one asks for. False: too much waits already, and in
+ * *retry are the seconds until that may be done. */
 bool hd_engine_submit(hd_engine *e, hd_job *j, double *retry);
 
 typedef struct hd_engine_load {
@@ -40,9 +42,10 @@ typedef struct hd_engine_load {
     size_t running;                 /* jobs */
     uint64_t jobs[HD_JOB_ENDS];     /* so far */
     uint64_t refused;
-    uint64_t tokens; /* done so far */
-    double busy;     /* seconds of computing */
-    double waited;   /* seconds that jobs waited, together */
+    uint64_t tokens;     /* done so far */
+    double busy;         /* seconds of computing */
+    hd_histogram waited; /* seconds that jobs waited */
+    hd_histogram batch;  /* jobs of each turn; least bound 1 */
 } hd_engine_load;
 hd_engine_load hd_engine_now(hd_engine *e);
 

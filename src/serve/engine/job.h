@@ -27,6 +27,7 @@ typedef struct hd_job hd_job;
 struct hd_job {
     /* asked */
     size_t tokens;             /* about, for admission */
+    uint64_t owner;            /* who asks, as a number: among several of them turns are fair */
     double deadline;           /* on the clock of hd_seconds; 0: none */
     const atomic_bool *cancel; /* set by whoever does not wait any more; NULL: nobody does that */
     void (*done)(hd_job *j);   /* in the engine's thread */
@@ -41,6 +42,7 @@ struct hd_job {
     /* the engine's */
     hd_job *next;
     double submitted;
+    double finish; /* by which jobs are served: serve/engine/engine.c */
 };
 
 /* Whether nobody waits for it any more. */

@@ -8,7 +8,7 @@
 #include "model/stepper.h"
 #include "serve/engine/worker.h"
 
-enum { JOBS_MOST = 1024, FEED = 64 }; /* jobs at a time; sentences handed in at once */
+enum { HUNGRY_MOST = 64, FEED = 64 }; /* jobs that have sentences to hand in; sentences handed in at once */
 
 typedef struct running running;
 
@@ -32,8 +32,8 @@ typedef struct translating {
     hd_stream *stream;
     running *first; /* the one whose turn it is to hand in a sentence */
     running **last;
-    size_t jobs;
-    hd_err err; /* that a sentence could not be taken */
+    size_t jobs, hungry; /* all; those that have sentences to hand in */
+    hd_err err;          /* that a sentence could not be taken */
 } translating;
 
 /* -- jobs -- */
@@ -46,6 +46,7 @@ static void end_job(translating *w, running **at, hd_job_end end)
     *at = r->next;
     if (!r->next) w->last = at;
     w->jobs--;
+    w->hungry -= r->fed < r->parts;
     hd_translating_free(r->text);
     hd_mem_free(r->part);
     hd_mem_free(r);
@@ -115,6 +116,7 @@ static hd_status feed_one(translating *w, size_t room, size_t *fed, hd_err *err)
     hd_ids_release(&ids);
     if (s) return s;
     r->fed += n, *fed += n;
+    w->hungry -= n && r->fed == r->parts;
     if (r->next) {
         w->first = r->next, r->next = NULL;
         *w->last = r;
@@ -154,10 +156,10 @@ static hd_status open_worker(void **out, const hd_worker_use *use, hd_err *err)
     return s;
 }
 
+/* Jobs beyond those that soon have seats wait in the queue, which is bounded and fair. */
 static bool has_room(const void *worker)
 {
-    const translating *w = worker;
-    return w->jobs < JOBS_MOST;
+    return ((const translating *)worker)->hungry < HUNGRY_MOST;
 }
 
 static hd_status begin_job(translating *w, hd_translate_job *j, hd_err *err)
@@ -179,6 +181,7 @@ static hd_status begin_job(translating *w, hd_translate_job *j, hd_err *err)
     *w->last = r;
     w->last = &r->next;
     w->jobs++;
+    w->hungry += r->parts > 0;
     return HD_OK;
 }
 
@@ -242,4 +245,5 @@ static void free_worker(void *worker)
     hd_mem_free(w);
 }
 
-const hd_worker_type hd_worker_translating = {HD_JOB_TRANSLATE, open_worker, has_room, take, turn, free_worker};
+const hd_worker_type hd_worker_translating = {HD_JOB_TRANSLATE, open_worker, has_room, take, turn,
+                                              free_worker};

@@ -4,6 +4,7 @@
    the connection was resumed. */
 #include <microhttpd.h>
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -14,6 +15,8 @@
 #include "base/system/clock.h"
 #include "serve/http/exchange.h"
 #include "serve/http/watch.h"
+
+enum { HEAD_MOST = 24 << 10 }; /* bytes of a request's first line, and of its headers */
 
 struct hd_http {
     hd_http_opt opt;
@@ -46,6 +49,25 @@ static int socket_of(struct MHD_Connection *c)
 {
     const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
     return i ? i->connect_fd : -1;
+}
+
+static uint64_t number_of(const void *bytes, size_t size)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+    return hash;
+}
+
+/* Of an IPv6 address the network: a host has as many as it likes. */
+static uint64_t peer_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *a = i ? i->client_addr : NULL;
+    if (a && a->sa_family == AF_INET)
+        return number_of(&((const struct sockaddr_in *)(const void *)a)->sin_addr, 4);
+    return a && a->sa_family == AF_INET6
+               ? number_of(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, 8)
+               : 0;
 }
 
 /* The number the watch knows the connection by. */
@@ -105,6 +127,7 @@ static void *note_uri(void *context, const char *uri, struct MHD_Connection *c)
     hd_exchange *x = hd_exchange_new(&h->opt.user, uri);
     if (!x) return NULL;
     x->connection = c, x->http = h;
+    x->shown.peer = peer_of(c);
     enter(h, x);
     return x;
 }
@@ -120,8 +143,12 @@ static void note_over(void *context, struct MHD_Connection *c, void **request,
     leave(h, x);
     hd_watch_hear(h->watch, watched(c), NULL);
     hd_watch_deadline(h->watch, watched(c), h->opt.head_seconds);
+    double seconds = hd_seconds() - x->began;
     hd_log_say(h->opt.log, HD_DEBUG, "request %llu: status %d, %zu bytes in, %.1f ms",
-               (unsigned long long)x->shown.id, x->status, x->body.size, 1e3 * (hd_seconds() - x->began));
+               (unsigned long long)x->shown.id, x->status, x->body.size, 1e3 * seconds);
+    if (x->looked)
+        x->user.over(x->user.context, &x->shown, x->answered ? x->status : 0, seconds,
+                     x->first > 0 ? x->first - x->began : 0);
     hd_exchange_over(x);
 }
 
@@ -194,22 +221,41 @@ static enum MHD_Result work(hd_http *h, struct MHD_Connection *c, hd_exchange *x
     return MHD_YES;
 }
 
-static void refuse_size(hd_exchange *x)
+static void refuse_size(hd_exchange *x, unsigned status, const char *what)
 {
     hd_text body = {0};
-    hd_text_put(&body, "{\"error\": \"the body of the request is too large\"}\n");
+    hd_text_print(&body, "{\"error\": \"%s too large\"}\n", what);
     hd_request_put_header(&x->shown, "Connection", "close");
-    hd_request_answer(&x->shown, MHD_HTTP_CONTENT_TOO_LARGE, "application/json", &body);
+    hd_request_answer(&x->shown, (int)status, "application/json", &body);
+}
+
+static void refuse_body(hd_exchange *x)
+{
+    refuse_size(x, MHD_HTTP_CONTENT_TOO_LARGE, "the body of the request is");
+}
+
+static enum MHD_Result add_size(void *sum, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    *(size_t *)sum += strlen(name) + (value ? strlen(value) : 0) + 4;
+    return MHD_YES;
 }
 
 static enum MHD_Result take_head(hd_http *h, struct MHD_Connection *c, hd_exchange *x, const char *method)
 {
     const char *length = hd_daemon_header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
     double bytes = 0;
-    x->looked = true, x->shown.method = method;
+    size_t head = 0;
+    MHD_get_connection_values(c, MHD_HEADER_KIND, add_size, &head);
+    atomic_store(&x->looked, true);
+    x->shown.method = method;
     hd_watch_deadline(h->watch, watched(c), h->opt.body_seconds);
-    if (length && hd_real_of(length, strlen(length), &bytes) && bytes > (double)h->opt.body)
-        refuse_size(x);
+    if (strlen(x->uri.data) > HEAD_MOST)
+        refuse_size(x, MHD_HTTP_URI_TOO_LONG, "the address of the request is");
+    else if (head > HEAD_MOST)
+        refuse_size(x, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers of the request are");
+    else if (length && hd_real_of(length, strlen(length), &bytes) && bytes > (double)h->opt.body)
+        refuse_body(x);
     else
         x->user.look(x->user.context, &x->shown);
     return x->answered ? send_answer(h, c, x) : MHD_YES;
@@ -235,7 +281,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *c, const cha
         *size = 0;
         return MHD_YES;
     }
-    if (x->too_large) return refuse_size(x), send_answer(h, c, x);
+    if (x->too_large) return refuse_body(x), send_answer(h, c, x);
     if (x->body.missed) return MHD_NO;
     if (x->body.size) x->shown.body = x->body.data, x->shown.body_size = x->body.size;
     return work(h, c, x);
@@ -264,7 +310,7 @@ static void allow_files(size_t connections)
 
 hd_status hd_http_open(hd_http **out, const hd_http_opt *opt, hd_err *err)
 {
-    enum { POOL = 32 << 10 }; /* bytes of a request's head */
+    enum { POOL = 64 << 10 }; /* what does not fit there either is refused by libmicrohttpd, in HTML */
     hd_http *h = hd_mem_zero(sizeof *h);
     if (!h) return close(opt->listener), hd_err_nomem(err, sizeof *h);
     h->opt = *opt;
@@ -295,7 +341,8 @@ void hd_http_quiet(hd_http *h)
 bool hd_http_busy(hd_http *h)
 {
     pthread_mutex_lock(&h->lock);
-    bool busy = h->first;
+    bool busy = false; /* one whose headers are not complete was not asked yet */
+    for (const hd_exchange *x = h->first; x && !busy; x = x->behind) busy = atomic_load(&x->looked);
     pthread_mutex_unlock(&h->lock);
     return busy;
 }

@@ -17,8 +17,9 @@ typedef struct hd_exchange {
     void *connection;                    /* of the daemon */
     struct hd_exchange *before, *behind; /* in the daemon's list of those that are not over */
     hd_text uri, body;
-    bool looked, too_large;
-    double began;
+    atomic_bool looked; /* its headers are complete */
+    bool too_large;
+    double began, first; /* when it came, and when the first piece of its stream did */
 
     pthread_mutex_t lock;
     bool suspended, called; /* the connection is; it was woken before it was */

@@ -24,6 +24,7 @@ typedef struct hd_request {
     const char *query;         /* as it was sent, behind the '?'; "": none */
     const char *body;          /* followed by a zero byte; never NULL */
     size_t body_size;
+    uint64_t peer;    /* the address that asks, as a number */
     bool woken;       /* it was begun before, and waited */
     atomic_bool gone; /* nobody waits for the answer any more */
     void *of;         /* the user's */
@@ -34,6 +35,9 @@ typedef struct hd_http_user {
     void (*look)(void *context, hd_request *r);
     /* Answers, begins a stream, or waits. */
     void (*begin)(void *context, hd_request *r);
+    /* The answer is sent, or nobody waits for it: its status (0: none) and the seconds since the request
+       came, and those to the first piece of a stream (0: it was none). */
+    void (*over)(void *context, hd_request *r, int status, double seconds, double first);
     /* What `of` holds is freed: nobody holds the request any more. Any thread. */
     void (*release)(void *context, hd_request *r);
     void *context;

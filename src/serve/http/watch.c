@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/system/clock.h"
 
-enum { TICK_MS = 200, EVENTS = 64 };
+enum { TICK_MS = 200, EVENTS = 64, HALF_SECONDS = 1 }; /* the last: for who sends nothing any more */
 
 typedef struct place {
     uint32_t serial; /* of who is here; counts on when one leaves */
@@ -19,7 +19,7 @@ typedef struct place {
     size_t next;     /* free place behind this one, plus 1 */
     double deadline; /* 0: none */
     void *owner;     /* who hears; NULL: nobody */
-    bool polled;     /* the socket is in epoll */
+    bool half;       /* the other side sends nothing any more */
 } place;
 
 struct hd_watch {
@@ -45,6 +45,13 @@ static place *find(hd_watch *w, uint64_t id)
     return p && p->socket >= 0 && p->serial == (uint32_t)(id >> 32) ? p : NULL;
 }
 
+/* Who has sent its last byte is given little time: libmicrohttpd may not notice that nothing comes. */
+static void set_deadline(place *p, double at)
+{
+    double most = p->half ? hd_seconds() + HALF_SECONDS : at;
+    p->deadline = at > most ? most : at;
+}
+
 static void end_late(hd_watch *w)
 {
     double now = hd_seconds();
@@ -67,9 +74,10 @@ static void *watch(void *context)
         for (int i = 0; i < n; i++) {
             place *p = find(w, event[i].data.u64);
             void *owner = p ? p->owner : NULL;
-            if (!owner) continue;
-            p->owner = NULL;
-            w->gone(owner);
+            if (!p) continue;
+            p->half = true, p->owner = NULL;
+            set_deadline(p, p->deadline);
+            if (owner) w->gone(owner);
         }
         if (hd_seconds() - last >= TICK_MS / 1e3) last = hd_seconds(), end_late(w);
         stop = w->stop;
@@ -110,6 +118,13 @@ void hd_watch_free(hd_watch *w)
     hd_mem_free(w);
 }
 
+/* Once: a socket that has hung up would be reported for ever. */
+static void listen_to(hd_watch *w, const place *p, int how)
+{
+    struct epoll_event e = {.events = EPOLLONESHOT | EPOLLRDHUP, .data.u64 = id_of(w, p)};
+    epoll_ctl(w->poll, how, p->socket, &e);
+}
+
 uint64_t hd_watch_add(hd_watch *w, int socket)
 {
     uint64_t id = 0;
@@ -124,6 +139,7 @@ uint64_t hd_watch_add(hd_watch *w, int socket)
         w->free = p->next;
         *p = (place){.serial = p->serial, .socket = socket};
         id = id_of(w, p);
+        listen_to(w, p, EPOLL_CTL_ADD);
     }
     pthread_mutex_unlock(&w->lock);
     return id;
@@ -134,7 +150,7 @@ void hd_watch_remove(hd_watch *w, uint64_t id)
     pthread_mutex_lock(&w->lock);
     place *p = find(w, id);
     if (p) {
-        if (p->polled) epoll_ctl(w->poll, EPOLL_CTL_DEL, p->socket, NULL);
+        epoll_ctl(w->poll, EPOLL_CTL_DEL, p->socket, NULL);
         *p = (place){.serial = p->serial + 1, .socket = -1, .next = w->free};
         w->free = (size_t)(p - w->at) + 1;
     }
@@ -145,7 +161,7 @@ void hd_watch_deadline(hd_watch *w, uint64_t id, double seconds)
 {
     pthread_mutex_lock(&w->lock);
     place *p = find(w, id);
-    if (p) p->deadline = seconds > 0 ? hd_seconds() + seconds : 0;
+    if (p) set_deadline(p, seconds > 0 ? hd_seconds() + seconds : 0);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -153,12 +169,10 @@ void hd_watch_hear(hd_watch *w, uint64_t id, void *owner)
 {
     pthread_mutex_lock(&w->lock);
     place *p = find(w, id);
-    if (p && (owner || p->owner)) {
-        /* once: a socket that has hung up would be reported for ever */
-        struct epoll_event e = {.events = EPOLLONESHOT | (owner ? EPOLLRDHUP : 0u), .data.u64 = id};
+    if (p) {
         p->owner = owner;
-        epoll_ctl(w->poll, p->polled ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, p->socket, &e);
-        p->polled = true;
+        /* who has hung up already is to be heard of by the new owner, too */
+        if (owner) listen_to(w, p, EPOLL_CTL_MOD);
     }
     pthread_mutex_unlock(&w->lock);
 }

@@ -1,6 +1,6 @@
 /* A thread that watches sockets for the server: it ends those whose time is over, however little by little
-   they send, and notices who hangs up while the server itself does not listen (a suspended connection of
-   libmicrohttpd has neither). */
+   they send (soon where nothing is sent any more), and notices who hangs up while the server itself does not
+   listen (a suspended connection of libmicrohttpd has neither). */
 #ifndef HD_SERVE_HTTP_WATCH_H
 #define HD_SERVE_HTTP_WATCH_H
 
