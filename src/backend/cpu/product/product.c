@@ -17,7 +17,7 @@ enum {
     A_BLOCK = TILES * K_BLOCK * TILE_ROWS,       /* numbers of a in panels */
     N_BLOCK = 384 / STRIP * STRIP,               /* columns behind whose sums the function comes */
     FEW_TILES = 5,                               /* b is not packed for so few rows */
-    STREAM_TILES = 4,                            /* fewer read b as a stream, which hardware foresees */
+    STREAM_TILES = 2,                            /* fewer read b as a stream, which hardware foresees */
     LINE = 64 / (int)sizeof(hd_real),            /* numbers of a cache line */
 };
 
@@ -89,9 +89,31 @@ void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed,
     }
 }
 
-/* `rows` by `vectors` vectors. Row i of a begins at a + i*row, its k-th number lies k*step further. */
+/* Numbers that a tile should ask for: `step` for each four k, at most 4 LINE. */
+typedef struct ahead {
+    const hd_real *from;
+    size_t step;
+} ahead;
+
+/* One k more: row i of a at a + i*row, b a vector after the other. */
+INLINE void tile_step(vec s[TILE_ROWS][STRIP_VECTORS], int rows, int vectors, const hd_real *a, size_t row,
+                      const hd_real *b)
+{
+    vec y[STRIP_VECTORS];
+    UNROLL
+    for (int j = 0; j < vectors; j++) y[j] = hd_load(b + (size_t)j * VL);
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        vec x = hd_spread(a[(size_t)i * row]);
+        UNROLL
+        for (int j = 0; j < vectors; j++) s[i][j] = hd_fma(y[j], x, s[i][j]);
+    }
+}
+
+/* `rows` by `vectors` vectors. Row i of a begins at a + i*row, its k-th number lies k*step further. What is
+   asked for of `next` is spread over the sums: many lines at once would make loads wait for them. */
 INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
-                 const hd_real *b, size_t k)
+                 const hd_real *b, size_t k, ahead next)
 {
     vec s[TILE_ROWS][STRIP_VECTORS];
     UNROLL
@@ -103,17 +125,15 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
         const hd_real *below = p->c + (size_t)(TILE_ROWS + i) * p->c_stride;
         __builtin_prefetch(below, 1), __builtin_prefetch(below + (size_t)vectors * VL - 1, 1);
     }
-    for (size_t l = 0; l < k; l++) {
-        vec y[STRIP_VECTORS];
+    size_t l = 0;
+    for (; l + 4 <= k; l += 4, next.from += next.step) {
         UNROLL
-        for (int j = 0; j < vectors; j++) y[j] = hd_load(b + l * STRIP + (size_t)j * VL);
+        for (size_t u = 0; u < 4; u++) __builtin_prefetch(next.from + u * LINE, 0, 2);
         UNROLL
-        for (int i = 0; i < rows; i++) {
-            vec x = hd_spread(a[(size_t)i * row + l * step]);
-            UNROLL
-            for (int j = 0; j < vectors; j++) s[i][j] = hd_fma(y[j], x, s[i][j]);
-        }
+        for (size_t u = 0; u < 4; u++)
+            tile_step(s, rows, vectors, a + (l + u) * step, row, b + (l + u) * STRIP);
     }
+    for (; l < k; l++) tile_step(s, rows, vectors, a + l * step, row, b + l * STRIP);
     UNROLL
     for (int i = 0; i < rows; i++) UNROLL
     for (int j = 0; j < vectors; j++) hd_store(p->c + (size_t)i * p->c_stride + (size_t)j * VL, s[i][j]);
@@ -121,19 +141,19 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
 
 /* The tile for numbers of rows and vectors known to the compiler; a is a panel [k][TILE_ROWS] or has its rows
  * `row` apart. */
-#define TILE_CASE(n)                                       \
-    case n:                                                \
-        if (n > TILE_ROWS) break;                          \
-        if (vectors == 1)                                  \
-            tile(p, n, 1, a, row, step, b, k);             \
-        else if (vectors == 2)                             \
-            tile(p, n, 2, a, row, step, b, k);             \
-        else if (STRIP_VECTORS == 3)                       \
-            tile(p, n, STRIP_VECTORS, a, row, step, b, k); \
+#define TILE_CASE(n)                                             \
+    case n:                                                      \
+        if (n > TILE_ROWS) break;                                \
+        if (vectors == 1)                                        \
+            tile(p, n, 1, a, row, step, b, k, next);             \
+        else if (vectors == 2)                                   \
+            tile(p, n, 2, a, row, step, b, k, next);             \
+        else if (STRIP_VECTORS == 3)                             \
+            tile(p, n, STRIP_VECTORS, a, row, step, b, k, next); \
         break;
 
 INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
-                       const hd_real *b, size_t k)
+                       const hd_real *b, size_t k, ahead next)
 {
     switch (rows) {
         TILE_CASE(1)
@@ -151,21 +171,22 @@ INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, 
 }
 
 static void tile_panel(const place *p, int rows, int vectors, const hd_real *panel, const hd_real *b,
-                       size_t k)
+                       size_t k, ahead next)
 {
 #ifdef HD_TILE_NEON
     if (rows == TILE_ROWS && vectors == STRIP_VECTORS) {
+        for (size_t l = 0; l < next.step * (k / 4); l += LINE) __builtin_prefetch(next.from + l, 0, 2);
         tile_neon(p->c, p->c_stride, p->start, p->start_stride, panel, b, k);
         return;
     }
 #endif
-    tile_cases(p, rows, vectors, panel, 1, TILE_ROWS, b, k);
+    tile_cases(p, rows, vectors, panel, 1, TILE_ROWS, b, k, next);
 }
 
 static void tile_rows(const place *p, int rows, int vectors, const hd_real *a, size_t row, const hd_real *b,
-                      size_t k)
+                      size_t k, ahead next)
 {
-    tile_cases(p, rows, vectors, a, row, 1, b, k);
+    tile_cases(p, rows, vectors, a, row, 1, b, k, next);
 }
 
 /* A strip at the right edge that ends within a vector: computed beside c and copied. */
@@ -222,12 +243,12 @@ static const hd_real *pack_panels(hd_real *panel, const hd_product *p, size_t i,
     return panel;
 }
 
-/* Numbers of the next strip that each tile of this one brings into L2. */
-static size_t next_share(const hd_product *p, size_t count, size_t j, size_t kn)
+/* What the first of the tiles of strip j asks for of the next strip, b being where this one begins. */
+static ahead next_strip(const hd_product *p, size_t count, size_t j, const hd_real *b)
 {
     const size_t tiles = count / TILE_ROWS;
-    if (tiles < STREAM_TILES || p->b_stride || p->rounded || p->n - j <= STRIP) return 0;
-    return (kn * STRIP / tiles + LINE - 1) / LINE * LINE;
+    if (tiles < STREAM_TILES || p->b_stride || p->rounded || p->n - j <= STRIP) return (ahead){b, 0};
+    return (ahead){b + STRIP * p->b_depth, 4 * STRIP / tiles};
 }
 
 /* Strip j of rows [i, i+count): tile after tile down the rows, so that b stays in the first-level cache. */
@@ -247,17 +268,15 @@ static void strip_down(const hd_product *p, const hd_real *panel, size_t i, size
         b += j * p->b_depth + kb * STRIP;
     }
     int vectors = (int)((width + VL - 1) / VL);
-    const size_t share = next_share(p, count, j, kn);
-    const hd_real *next = share ? b + STRIP * p->b_depth : b;
-    for (size_t at = 0; at < count; at += TILE_ROWS, next += share) {
-        for (size_t l = 0; l < share; l += LINE) __builtin_prefetch(next + l, 0, 2);
+    ahead next = next_strip(p, count, j, b);
+    for (size_t at = 0; at < count; at += TILE_ROWS, next.from += next.step * (kn / 4)) {
         int rows = count - at < TILE_ROWS ? (int)(count - at) : TILE_ROWS;
         place to = place_at(p, i + at, j, kb), inside = to;
         if (width % VL) inside = edge_in(beside, &to, rows, width);
         if (panel)
-            tile_panel(&inside, rows, vectors, panel + at * kn, b, kn);
+            tile_panel(&inside, rows, vectors, panel + at * kn, b, kn, next);
         else
-            tile_rows(&inside, rows, vectors, p->a + (i + at) * p->a_stride + kb, p->a_stride, b, kn);
+            tile_rows(&inside, rows, vectors, p->a + (i + at) * p->a_stride + kb, p->a_stride, b, kn, next);
         if (width % VL) edge_out(beside, &to, rows, width);
     }
 }
