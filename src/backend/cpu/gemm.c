@@ -1,15 +1,17 @@
 /* The product over threads: b is packed once (or was, by prepare), then workers take pieces of the
-   rows, or a range of columns each when there are few rows. For few rows packing all of b is not worth it:
-   they read the weights unpacked. No element is ever summed by two workers. */
+   rows, or of the columns when there are fewer rows, so that each strip of b is read by one of them. For few
+   rows packing all of b is not worth it: they read the weights unpacked. No element is ever summed by two
+   workers. */
 #include <stdio.h>
 
 #include "backend/cpu/form/form.h"
 #include "backend/cpu/vector.h"
+#include "base/mem.h"
 
 typedef struct job {
     hd_product p;
-    hd_packing b; /* to be packed from here */
-    void *packed;
+    hd_packing b;          /* to be packed from here */
+    void *packed, *panels; /* of b, of a */
     const hd_form *form;
     size_t strip; /* columns of one */
     bool by_rows;
@@ -23,6 +25,13 @@ static void pack_part(void *arg, size_t begin, size_t end, int worker)
     j->form->pack(j->packed, &j->b, begin, end);
 }
 
+static void panels_part(void *arg, size_t begin, size_t end, int worker)
+{
+    job *j = arg;
+    (void)worker;
+    j->form->pack_panels(j->panels, &j->p, begin, end);
+}
+
 static void multiply_part(void *arg, size_t begin, size_t end, int worker)
 {
     job *j = arg;
@@ -34,6 +43,9 @@ static void multiply_part(void *arg, size_t begin, size_t end, int worker)
     }
     j->form->multiply(&j->p, row, row_end, begin, end, panel);
 }
+
+enum { FEW_TILES = 40 };          /* whose panels stay in caches */
+static const double UNEVEN = 0.1; /* what the workers may lose for reading b once */
 
 /* -- few rows with a b [K,N] as it lies: each number is the chain over k that the product makes -- */
 
@@ -85,17 +97,35 @@ static double idle_share(size_t units, size_t workers)
     return (double)(most * workers - units) / (double)(most * workers);
 }
 
-/* Where the product reads b from: unpacked, prepared, or packed here. */
-static bool find_b(job *j, const hd_gemm_args *g)
+/* Rows or columns, whichever the workers can share more evenly; a few rows go by columns, which all of them
+   can share, and so do rows that are packed once for all, where there are fewer of them than columns: each
+   worker then reads its part of b instead of all. */
+static bool rows_are_shared(const job *j, size_t tiles, size_t strips)
 {
-    size_t strips = (j->p.n + j->strip - 1) / j->strip;
-    if (j->p.weight) return true; /* also for few rows: strips are read one after the other */
-    if (g->b_transposed && !g->a_transposed && j->form->stores == HD_REAL && KERNEL(as_it_lies)(j->p.m)) {
-        j->p.b = j->b.b, j->p.b_stride = j->b.stride;
-    } else {
-        j->p.weight = j->packed = hd_cpu_shared(j->cpu, j->form->size(j->p.n, j->p.k));
-        if (!j->packed) return false;
+    const size_t threads = (size_t)hd_team_size(j->cpu->team);
+    const bool columns = j->form->panels && tiles <= FEW_TILES && j->p.m <= j->p.n && threads > 1;
+    return idle_share(tiles, threads) + (columns ? UNEVEN : 0) <= idle_share(strips, threads);
+}
+
+/* Packs what is to be packed: b, unless it was prepared or is read as it lies, and a for workers that share
+   the columns. */
+static bool pack(job *j)
+{
+    const size_t strips = (j->p.n + j->strip - 1) / j->strip,
+                 tiles = (j->p.m + j->form->rows - 1) / j->form->rows,
+                 panels = j->by_rows || tiles < 2 || !j->form->panels ? 0 : j->form->panels(j->p.m, j->p.k);
+    /* also for few rows: strips are read one after the other */
+    const size_t b = j->p.weight || j->p.b_stride ? 0 : j->form->size(j->p.n, j->p.k),
+                 begin = (b + HD_ALIGN - 1) / HD_ALIGN * HD_ALIGN;
+    char *room = b + panels ? hd_cpu_shared(j->cpu, begin + panels) : NULL;
+    if (b + panels && !room) return false;
+    if (b) {
+        j->p.weight = j->packed = room;
         hd_team_run(j->cpu->team, strips, 1 + 4 * HD_GRAIN / (j->strip * (j->p.k + 1)), pack_part, j);
+    }
+    if (panels) {
+        j->p.panels = j->panels = room + begin;
+        hd_team_run(j->cpu->team, tiles, 1 + 4 * HD_GRAIN / (j->form->rows * (j->p.k + 1)), panels_part, j);
     }
     return true;
 }
@@ -132,17 +162,18 @@ static hd_status multiply(hd_backend *backend, const hd_gemm_args *g)
     if (lies(g) && cpu->unprepared->stores == HD_REAL && g->draw.p <= 0) return multiply_rows(&j), HD_OK;
     if (g->b_transposed && (!g->a_transposed || cpu->form->trains)) j.p.weight = g->b->prepared;
     j.form = j.p.weight ? cpu->form : cpu->unprepared, j.strip = j.form->strip;
-    size_t strips = (j.p.n + j.strip - 1) / j.strip, threads = (size_t)hd_team_size(cpu->team);
-    if (!hd_cpu_scratch(cpu, j.form->scratch(j.p.k)) || !find_b(&j, g)) return HD_ENOMEM;
-    /* Rows or columns, whichever the workers can share more evenly; a few rows go by columns, which all of
-     * them can share. */
-    size_t tile = j.form->rows, tiles = (j.p.m + tile - 1) / tile;
-    j.by_rows =
-        !j.p.b_stride && tiles >= threads && idle_share(tiles, threads) <= idle_share(strips, threads);
-    size_t units = j.by_rows ? tiles : strips,
-           work = (j.by_rows ? tile * j.p.n : j.strip * j.p.m) * (j.p.k + 1),
-           grain = 1 + 16 * HD_GRAIN / work, share = (units + threads - 1) / threads;
-    if (!j.by_rows && grain < share) grain = share; /* all rows are packed again for each piece of columns */
+    if (!j.p.weight && g->b_transposed && !g->a_transposed && j.form->stores == HD_REAL &&
+        KERNEL(as_it_lies)(j.p.m))
+        j.p.b = j.b.b, j.p.b_stride = j.b.stride;
+    const size_t tile = j.form->rows, tiles = (j.p.m + tile - 1) / tile,
+                 strips = (j.p.n + j.strip - 1) / j.strip, threads = (size_t)hd_team_size(cpu->team);
+    j.by_rows = !j.p.b_stride && tiles >= threads && rows_are_shared(&j, tiles, strips);
+    if (!hd_cpu_scratch(cpu, j.form->scratch(j.p.k)) || !pack(&j)) return HD_ENOMEM;
+    const size_t units = j.by_rows ? tiles : strips,
+                 work = (j.by_rows ? tile * j.p.n : j.strip * j.p.m) * (j.p.k + 1),
+                 share = (units + threads - 1) / threads;
+    size_t grain = 1 + 16 * HD_GRAIN / work;
+    if (!j.by_rows && !j.panels && grain < share) grain = share; /* each piece packs all rows again */
     hd_team_run(cpu->team, units, grain, multiply_part, &j);
     if (g->draw.p <= 0) return HD_OK;
     return backend->kernel.dropout(backend, &(hd_dropout_args){.y = g->y, .x = g->y, .draw = g->draw});

@@ -40,6 +40,16 @@ static void f32_multiply(const hd_product *p, size_t row, size_t row_end, size_t
     KERNEL(product)(&of, row, row_end, strip, strip_end, (hd_real *)scratch);
 }
 
+static size_t f32_panels(size_t m, size_t k)
+{
+    return KERNEL(panels_size)(m, k) * sizeof(hd_real);
+}
+
+static void f32_pack_panels(void *to, const hd_product *p, size_t tile, size_t tile_end)
+{
+    KERNEL(pack_panels)(to, p, tile, tile_end);
+}
+
 #define HD_TEXT2(x) #x
 #define HD_TEXT(x)  HD_TEXT2(x)
 #if defined(__aarch64__)
@@ -56,6 +66,8 @@ static const hd_form f32 = {.name = ISA_NAME,
                             .pack = f32_pack,
                             .scratch = f32_scratch,
                             .multiply = f32_multiply,
+                            .panels = f32_panels,
+                            .pack_panels = f32_pack_panels,
                             .trains = true};
 extern const hd_form KERNEL(widened);
 hd_status KERNEL(rescore)(hd_backend *, const hd_rescore_args *);

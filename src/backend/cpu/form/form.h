@@ -31,6 +31,10 @@ typedef struct hd_form {
        is set, which only forms that train are given, a is [K,M]. */
     void (*multiply)(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
                      char *scratch);
+    /* Where workers share the columns, all rows are packed by all of them beforehand: bytes of that, and
+       tiles [tile, tile_end) of it, for p->panels. NULL: each packs them for itself. */
+    size_t (*panels)(size_t m, size_t k);
+    void (*pack_panels)(void *to, const hd_product *p, size_t tile, size_t tile_end);
     bool trains;         /* x w^T, dz w and dz^T x: packs b from [K,N], too, takes a [K,M] and p->b_depth */
     bool (*needs)(void); /* whether this processor has what it needs; NULL: the compiler had not */
     bool (*slow)(void);  /* whether it is slower here than those behind it: for who names it; NULL: never */

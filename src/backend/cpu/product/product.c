@@ -1,8 +1,8 @@
-/* One thread's matrix product: packing, the register tile, and the loops that keep a strip of b in the
+/* One thread's matrix product: the register tile and the loops that keep a strip of b in the
    first-level cache and panels of a in the second. A tile is TILE_ROWS rows by STRIP columns; rows left over
    at the end run the same chain of multiply-adds in a smaller tile, so an element's bits never depend on its
    neighbors. */
-#include "backend/cpu/product/product.h"
+#include "backend/cpu/product/block.h"
 #include "backend/cpu/product/turned.h"
 #include "backend/cpu/product/widen.h"
 
@@ -12,13 +12,10 @@
 #endif
 
 enum {
-    K_BLOCK = HD_VECTOR_BYTES == 32 ? 256 : 512, /* a strip of b stays in L1, with AVX-512 in L2 */
-    TILES = 20,                                  /* whose panels of a stay in L2 */
-    A_BLOCK = TILES * K_BLOCK * TILE_ROWS,       /* numbers of a in panels */
-    N_BLOCK = 384 / STRIP * STRIP,               /* columns behind whose sums the function comes */
-    FEW_TILES = 5,                               /* b is not packed for so few rows */
-    STREAM_TILES = 2,                            /* fewer read b as a stream, which hardware foresees */
-    LINE = 64 / (int)sizeof(hd_real),            /* numbers of a cache line */
+    N_BLOCK = 384 / STRIP * STRIP,    /* columns behind whose sums the function comes */
+    FEW_TILES = 5,                    /* b is not packed for so few rows */
+    STREAM_TILES = 2,                 /* fewer read b as a stream, which hardware foresees */
+    LINE = 64 / (int)sizeof(hd_real), /* numbers of a cache line */
 };
 
 size_t KERNEL(strip)(void)
@@ -31,11 +28,6 @@ size_t KERNEL(tile_rows)(void)
     return TILE_ROWS;
 }
 
-size_t KERNEL(packed_size)(size_t n, size_t k)
-{
-    return (n + STRIP - 1) / STRIP * STRIP * k;
-}
-
 size_t KERNEL(panel_size)(void)
 {
     return A_BLOCK + STRIP * K_BLOCK;
@@ -44,49 +36,6 @@ size_t KERNEL(panel_size)(void)
 bool KERNEL(as_it_lies)(size_t m)
 {
     return m <= FEW_TILES * TILE_ROWS;
-}
-
-/* to[k][across] = the transpose of from[count rows][k]; columns from count to `across` become zeros. */
-INLINE void transpose(hd_real *to, size_t across, const hd_real *from, size_t stride, size_t count, size_t k)
-{
-    size_t fours = count / 4 * 4, i = 0;
-    for (; i + 4 <= k; i += 4)
-        for (size_t j = 0; j < fours; j += 4) {
-            quad t[4];
-            turn_square(t, from + j * stride + i, stride);
-            UNROLL
-            for (size_t l = 0; l < 4; l++) *(quad *)(to + (i + l) * across + j) = t[l];
-        }
-    for (; i < k; i++)
-        for (size_t j = 0; j < fours; j++) to[i * across + j] = from[j * stride + i];
-    for (size_t j = fours; j < across; j++)
-        for (i = 0; i < k; i++) to[i * across + j] = j < count ? from[j * stride + i] : 0;
-}
-
-/* to[k][across] = from[k][count]; columns from count to `across` become zeros. */
-INLINE void copy_narrow(hd_real *to, size_t across, const hd_real *from, size_t stride, size_t count,
-                        size_t k)
-{
-    for (size_t i = 0; i < k; i++, from += stride, to += across) {
-        __builtin_prefetch(from + 12 * stride); /* a new line, often a new page, at each turn */
-        if (count == across) {
-            memcpy(to, from, across * sizeof *to);
-            continue;
-        }
-        for (size_t j = 0; j < across; j++) to[j] = j < count ? from[j] : 0;
-    }
-}
-
-void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed, size_t n, size_t k,
-                  size_t from, size_t till)
-{
-    for (size_t j = from; j < till && j < n; j += STRIP) {
-        size_t width = n - j < STRIP ? n - j : STRIP;
-        if (transposed)
-            transpose(to + j * k, STRIP, b + j * stride, stride, width, k);
-        else
-            copy_narrow(to + j * k, STRIP, b + j, stride, width, k);
-    }
 }
 
 /* Numbers that a tile should ask for: `step` for each four k, at most 4 LINE. */
@@ -226,58 +175,64 @@ static place place_at(const hd_product *p, size_t i, size_t j, size_t kb)
     return place_of(p, i, j, kb, zeros);
 }
 
-/* Rows [i, i+count) of a, k from kb: as panels, one after the other, or NULL where the few rows are read as
- * they lie. */
-static const hd_real *pack_panels(hd_real *panel, const hd_product *p, size_t i, size_t count, size_t kb,
-                                  size_t kn, size_t strips)
+/* Rows [i, i + count) of a, k from kb on, and what they are multiplied with in. */
+typedef struct block {
+    size_t i, count, kb, kn;
+    const hd_real *panels; /* one after the other; NULL: rows are read as they lie */
+    const hd_real *next;   /* of b behind the last strip, or NULL */
+    hd_real *piece;
+    edge *beside;
+} block;
+
+/* Panels of a block; NULL where the few rows are read as they lie: a panel pays when strips reuse it. */
+static const hd_real *panels_of(const hd_product *p, const block *l, size_t strips, hd_real *panels)
 {
-    if (!p->a_transposed && (count < TILE_ROWS || strips < 2))
-        return NULL; /* a panel pays when strips reuse it */
-    for (size_t at = 0; at < count; at += TILE_ROWS) {
-        size_t rows = count - at < TILE_ROWS ? count - at : TILE_ROWS;
-        if (p->a_transposed)
-            copy_narrow(panel + at * kn, TILE_ROWS, p->a + kb * p->a_stride + i + at, p->a_stride, rows, kn);
-        else
-            transpose(panel + at * kn, TILE_ROWS, p->a + (i + at) * p->a_stride + kb, p->a_stride, rows, kn);
+    if (p->panels) return p->panels + block_at(p, l->i, l->kb);
+    if (!p->a_transposed && (l->count < TILE_ROWS || strips < 2)) return NULL;
+    for (size_t at = 0; at < l->count; at += TILE_ROWS) {
+        size_t rows = l->count - at < TILE_ROWS ? l->count - at : TILE_ROWS;
+        KERNEL(pack_panel)(panels + at * l->kn, p, l->i + at, rows, l->kb, l->kn);
     }
-    return panel;
+    return panels;
 }
 
-/* What the first of the tiles of strip j asks for of the next strip, b being where this one begins. */
-static ahead next_strip(const hd_product *p, size_t count, size_t j, const hd_real *b)
+/* What follows in b when columns [from, till) of this block are done: the same ones further down, or those
+   beside them. */
+static const hd_real *behind(const hd_product *p, const block *l, size_t from, size_t till)
 {
-    const size_t tiles = count / TILE_ROWS;
-    if (tiles < STREAM_TILES || p->b_stride || p->rounded || p->n - j <= STRIP) return (ahead){b, 0};
-    return (ahead){b + STRIP * p->b_depth, 4 * STRIP / tiles};
+    if (p->b_stride || p->rounded) return NULL;
+    if (l->kb + l->kn < p->k) return p->b + from * p->b_depth + (l->kb + l->kn) * STRIP;
+    return till < p->n ? p->b + till * p->b_depth : NULL;
 }
 
-/* Strip j of rows [i, i+count): tile after tile down the rows, so that b stays in the first-level cache. */
-static void strip_down(const hd_product *p, const hd_real *panel, size_t i, size_t count, size_t j, size_t kb,
-                       size_t kn, hd_real *piece, edge *beside)
+/* Strip j down the rows, tile after tile, so that b stays in the first-level cache. */
+static void strip_down(const hd_product *p, const block *l, size_t j, bool last)
 {
-    size_t width = p->n - j < STRIP ? p->n - j : STRIP;
-    const hd_real *b = p->b;
+    const size_t width = p->n - j < STRIP ? p->n - j : STRIP, tiles = l->count / TILE_ROWS;
+    const hd_real *b = l->piece;
+    ahead next = {b, 0};
     if (p->b_stride) {
-        transpose(piece, STRIP, p->b + j * p->b_stride + kb, p->b_stride, width, kn);
-        b = piece;
+        KERNEL(pack)(l->piece, p->b + j * p->b_stride + l->kb, p->b_stride, true, width, l->kn, 0, width);
     } else if (p->rounded) {
-        const uint16_t *from = p->rounded + j * p->b_depth + kb * STRIP;
-        for (size_t l = 0; l < kn * STRIP; l += VL) hd_store(piece + l, widen(from + l));
-        b = piece;
+        const uint16_t *from = p->rounded + j * p->b_depth + l->kb * STRIP;
+        for (size_t at = 0; at < l->kn * STRIP; at += VL) hd_store(l->piece + at, widen(from + at));
     } else {
-        b += j * p->b_depth + kb * STRIP;
+        b = p->b + j * p->b_depth + l->kb * STRIP;
+        next.from = last ? l->next : b + STRIP * p->b_depth;
+        if (next.from && tiles >= STREAM_TILES) next.step = 4 * STRIP / tiles;
+        if (!next.step) next.from = b;
     }
     int vectors = (int)((width + VL - 1) / VL);
-    ahead next = next_strip(p, count, j, b);
-    for (size_t at = 0; at < count; at += TILE_ROWS, next.from += next.step * (kn / 4)) {
-        int rows = count - at < TILE_ROWS ? (int)(count - at) : TILE_ROWS;
-        place to = place_at(p, i + at, j, kb), inside = to;
-        if (width % VL) inside = edge_in(beside, &to, rows, width);
-        if (panel)
-            tile_panel(&inside, rows, vectors, panel + at * kn, b, kn, next);
+    for (size_t at = 0; at < l->count; at += TILE_ROWS, next.from += next.step * (l->kn / 4)) {
+        const size_t i = l->i + at;
+        int rows = l->count - at < TILE_ROWS ? (int)(l->count - at) : TILE_ROWS;
+        place to = place_at(p, i, j, l->kb), inside = to;
+        if (width % VL) inside = edge_in(l->beside, &to, rows, width);
+        if (l->panels)
+            tile_panel(&inside, rows, vectors, l->panels + at * l->kn, b, l->kn, next);
         else
-            tile_rows(&inside, rows, vectors, p->a + (i + at) * p->a_stride + kb, p->a_stride, b, kn, next);
-        if (width % VL) edge_out(beside, &to, rows, width);
+            tile_rows(&inside, rows, vectors, p->a + i * p->a_stride + l->kb, p->a_stride, b, l->kn, next);
+        if (width % VL) edge_out(l->beside, &to, rows, width);
     }
 }
 
@@ -313,8 +268,11 @@ static void product_turned(const hd_product *p, size_t row, size_t rows, size_t 
     for (; j + 4 <= till; j += 4) turned_columns(p, row, rows, j, 1);
     for (; j < till; j += STRIP) { /* less than a quad is left */
         edge beside = {0};
-        for (size_t kb = 0; kb < p->k || kb == 0; kb += K_BLOCK)
-            strip_down(p, NULL, row, rows, j, kb, p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK, piece, &beside);
+        block l = {.i = row, .count = rows, .piece = piece, .beside = &beside};
+        for (; l.kb < p->k || l.kb == 0; l.kb += K_BLOCK) {
+            l.kn = p->k - l.kb < K_BLOCK ? p->k - l.kb : K_BLOCK;
+            strip_down(p, &l, j, true);
+        }
     }
     KERNEL(finish)(p, row, rows, from, till);
 }
@@ -327,18 +285,18 @@ void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t str
         product_turned(p, row, row_end - row, from, till, panel + A_BLOCK);
         return;
     }
-    const size_t depth = p->k < K_BLOCK ? p->k + 1 : K_BLOCK, group = A_BLOCK / depth / TILE_ROWS * TILE_ROWS;
     edge beside = {0}; /* columns past the edge never hold anything but zeros and their sums */
-    for (size_t i = row; i < row_end; i += group) {
-        const size_t count = row_end - i < group ? row_end - i : group;
-        for (size_t kb = 0; kb < p->k || kb == 0; kb += K_BLOCK) {
-            const size_t kn = p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK;
-            const hd_real *panels = pack_panels(panel, p, i, count, kb, kn, strip_end - strip);
+    block l = {.piece = panel + A_BLOCK, .beside = &beside};
+    for (l.i = row; l.i < row_end; l.i += l.count) {
+        l.count = row_end - l.i < block_rows(p->k) ? row_end - l.i : block_rows(p->k);
+        for (l.kb = 0; l.kb < p->k || l.kb == 0; l.kb += K_BLOCK) {
+            l.kn = p->k - l.kb < K_BLOCK ? p->k - l.kb : K_BLOCK;
+            l.panels = panels_of(p, &l, strip_end - strip, panel);
+            l.next = behind(p, &l, from, till);
             for (size_t nb = from; nb < till; nb += N_BLOCK) {
                 const size_t end = till - nb < N_BLOCK ? till : nb + N_BLOCK;
-                for (size_t j = nb; j < end; j += STRIP)
-                    strip_down(p, panels, i, count, j, kb, kn, panel + A_BLOCK, &beside);
-                if (kb + kn >= p->k) KERNEL(finish)(p, i, count, nb, end);
+                for (size_t j = nb; j < end; j += STRIP) strip_down(p, &l, j, till - j <= STRIP);
+                if (l.kb + l.kn >= p->k) KERNEL(finish)(p, l.i, l.count, nb, end);
             }
         }
     }

@@ -18,6 +18,7 @@ typedef struct hd_product {
     size_t b_depth;          /* k that it was packed with; more than k when only a part is used */
     const uint16_t *rounded; /* not NULL: instead of b, packed alike in bf16 */
     const void *weight;      /* not NULL: instead of b, what a form has packed (form/form.h) */
+    const hd_real *panels;   /* not NULL: instead of a, all of it as KERNEL(pack_panels) packs it */
     size_t b_stride; /* not 0: b is not packed but stored [N,K] with rows this far apart, for few rows of a */
     size_t m, n, k;
     bool add;
@@ -41,6 +42,14 @@ bool KERNEL(as_it_lies)(size_t m);
  * [N,K]. */
 void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed, size_t n, size_t k,
                   size_t from, size_t till);
+
+/* Packs rows [row, row + rows) of a, at most a tile, k from kb on. */
+void KERNEL(pack_panel)(hd_real *to, const hd_product *p, size_t row, size_t rows, size_t kb, size_t kn);
+
+/* All of a, for workers that share the columns of b: tiles [tile, tile_end) of p->m rows, into
+   KERNEL(panels_size) numbers. */
+size_t KERNEL(panels_size)(size_t m, size_t k);
+void KERNEL(pack_panels)(hd_real *to, const hd_product *p, size_t tile, size_t tile_end);
 
 /* Rows [row, row_end) and strips of columns [strip, strip_end) of the product. panel: scratch of
  * KERNEL(panel_size). */

@@ -31,21 +31,29 @@ INLINE void turn_square(quad to[4], const hd_real *from, size_t stride)
 }
 
 /* The same of VL rows: to[l][j] = from[j][l], for l < 4. A square of each four rows lies in a quarter or a
-   half of a vector, where it is turned. */
+   half of a vector, where it is turned. Of fewer rows the last is read in place of those that are not there.
+ */
 #if !defined(HD_REAL_DOUBLE) && defined(__x86_64__) && HD_VECTOR_BYTES > 16
 #define HD_TURNS_VECTORS 1
 enum { TURNED = VL }; /* rows at once */
 
-INLINE vec rows_apart(const hd_real *from, size_t stride)
+INLINE const hd_real *row_of_fewer(const hd_real *from, size_t stride, int row, int rows)
+{
+    return from + (size_t)(row < rows ? row : rows - 1) * stride;
+}
+
+/* Rows row, row + 4, ... */
+INLINE vec rows_apart(const hd_real *from, size_t stride, int row, int rows)
 {
 #if HD_VECTOR_BYTES == 64
-    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(from));
-    v = _mm512_insertf32x4(v, _mm_loadu_ps(from + 4 * stride), 1);
-    v = _mm512_insertf32x4(v, _mm_loadu_ps(from + 8 * stride), 2);
-    return (vec)_mm512_insertf32x4(v, _mm_loadu_ps(from + 12 * stride), 3);
+    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(row_of_fewer(from, stride, row, rows)));
+    if (rows > 4) v = _mm512_insertf32x4(v, _mm_loadu_ps(row_of_fewer(from, stride, row + 4, rows)), 1);
+    if (rows > 8) v = _mm512_insertf32x4(v, _mm_loadu_ps(row_of_fewer(from, stride, row + 8, rows)), 2);
+    if (rows > 12) v = _mm512_insertf32x4(v, _mm_loadu_ps(row_of_fewer(from, stride, row + 12, rows)), 3);
+    return (vec)v;
 #else
-    __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(from));
-    return (vec)_mm256_insertf128_ps(v, _mm_loadu_ps(from + 4 * stride), 1);
+    __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(row_of_fewer(from, stride, row, rows)));
+    return (vec)_mm256_insertf128_ps(v, _mm_loadu_ps(row_of_fewer(from, stride, row + 4, rows)), 1);
 #endif
 }
 
@@ -57,10 +65,10 @@ INLINE vec rows_apart(const hd_real *from, size_t stride)
 #define HD_DOUBLES(half, a, b) (vec) _mm256_unpack##half##_pd((__m256d)(a), (__m256d)(b))
 #endif
 
-INLINE void turn_rows(vec to[4], const hd_real *from, size_t stride)
+INLINE void turn_rows(vec to[4], const hd_real *from, size_t stride, int rows)
 {
-    vec r0 = rows_apart(from, stride), r1 = rows_apart(from + stride, stride),
-        r2 = rows_apart(from + 2 * stride, stride), r3 = rows_apart(from + 3 * stride, stride);
+    vec r0 = rows_apart(from, stride, 0, rows), r1 = rows_apart(from, stride, 1, rows),
+        r2 = rows_apart(from, stride, 2, rows), r3 = rows_apart(from, stride, 3, rows);
     vec p0 = HD_PAIRS(lo, r0, r1), p1 = HD_PAIRS(hi, r0, r1), p2 = HD_PAIRS(lo, r2, r3),
         p3 = HD_PAIRS(hi, r2, r3);
     to[0] = HD_DOUBLES(lo, p0, p2), to[1] = HD_DOUBLES(hi, p0, p2);

@@ -64,7 +64,7 @@ INLINE void tile_turned_wide(const place *p, int rows, int vectors, const hd_rea
     for (; l + 4 <= k; l += 4) UNROLL
     for (int v = 0; v < vectors; v++) {
         vec y[4];
-        turn_rows(y, b + (size_t)(v * VL) * stride + l, stride);
+        turn_rows(y, b + (size_t)(v * VL) * stride + l, stride, VL);
         UNROLL
         for (int i = 0; i < rows; i++) UNROLL
         for (int e = 0; e < 4; e++) s[i][v] = hd_fma(y[e], hd_spread(a[(size_t)i * row + l + e]), s[i][v]);
