@@ -9,15 +9,16 @@
 /* Colder than this and rounding decides, so the likeliest token is taken outright. */
 static const float COLD = 1e-6f;
 
-/* Rows without banned tokens. */
-static hd_tensor *allowed(hd_run *r, hd_tensor *x, const hd_draw_opt *o, uint32_t number)
+/* Rows without banned tokens; row: which of the scores they are. */
+static hd_tensor *allowed(hd_run *r, hd_tensor *x, const hd_draw_opt *o, const int32_t *row, uint32_t number)
 {
+    if (!x) return NULL;
     const size_t v = hd_cols_of(x), rows = o->columns ? hd_rows_of(x) : 1;
     bool early = o->end >= 0 && number < o->min_length;
     if (!o->banned && !early) return x;
     hd_real *mask = hd_host_take(r, rows * v * sizeof *mask);
     for (size_t i = 0; mask && i < rows * v; i++) {
-        const hd_columns *c = o->columns ? o->columns[i / v] : NULL;
+        const hd_columns *c = o->columns ? o->columns[row[i / v]] : NULL;
         if (c && i % v >= c->count) continue; /* -inf already */
         const int32_t token = c ? c->id[i % v] : (int32_t)i;
         mask[i] = (o->banned && o->banned[token]) || (early && token == o->end) ? -INFINITY : 0;
@@ -108,8 +109,8 @@ static void draw(hd_run *r, hd_tensor *x, const hd_lot *lot, const int32_t *whic
     r->now.seed = o->seed, r->now.number = lot[which[0]].number;
     hd_send_block(r);
     r->draws = 0; /* whatever the model drew before */
-    x = allowed(r, x, o, lot[which[0]].number);
     if (!plain) x = hd_gather(r, x, hd_ints(r, row, n), n, 1);
+    x = allowed(r, x, o, row, lot[which[0]].number);
     if (x && o->min_p > 0 && ask.top_k != 1) {
         x = likely(r, x, o);
         ask.top_k = 0, ask.top_p = 1;

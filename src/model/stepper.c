@@ -48,7 +48,7 @@ hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_steppin
     return HD_OK;
 }
 
-hd_status hd_stepping_wait(hd_stepping *s, const hd_stepping_ask *q, hd_err *err)
+hd_status hd_stepping_wait(hd_stepper *of, hd_stepping *s, const hd_stepping_ask *q, hd_err *err)
 {
     size_t rows, old = s->items - s->joined, old_rows = s->rows - s->read_rows, n = old + q->items;
     hd_status st = check(q, &rows, err);
@@ -63,6 +63,8 @@ hd_status hd_stepping_wait(hd_stepping *s, const hd_stepping_ask *q, hd_err *err
     hd_mem_free(s->ids);
     s->ids = ids, s->len = len, s->room = len + n;
     s->items = n, s->rows = old_rows + rows, s->joined = s->read_rows = 0;
+    of->items = n, of->source = s->len;
+    if (of->room) of->room = s->room;
     return HD_OK;
 }
 

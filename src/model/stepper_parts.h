@@ -43,8 +43,9 @@ typedef struct hd_stepping_ask { /* as handed in; each must have 1 to `longest` 
 /* Copies the items; what is not said of them is still to be filled. */
 hd_status hd_stepping_new(hd_stepping **out, const void *model, const hd_stepping_ask *q, hd_err *err);
 void hd_stepping_free(void *stepping); /* accepts NULL */
-/* Further items behind those that wait, which are the first from now on. */
-hd_status hd_stepping_wait(hd_stepping *s, const hd_stepping_ask *q, hd_err *err);
+/* Further items behind those that wait, which are the first from now on, also for the stepper, which uses s.
+   What it says of their room is still to be filled. */
+hd_status hd_stepping_wait(hd_stepper *of, hd_stepping *s, const hd_stepping_ask *q, hd_err *err);
 /* The stepper that owns s. */
 hd_stepper hd_stepping_stepper(hd_stepping *s, size_t vocab);
 

@@ -155,12 +155,10 @@ static hd_status wait_sources(hd_stepper *out, const int32_t *ids, const int32_t
 {
     hd_stepping *s = out->context;
     const hd_encdec_opt *o = &((const hd_encdec *)s->model)->opt;
-    hd_status st =
-        hd_stepping_wait(s, &(hd_stepping_ask){"source", ids, len, n, o->source_vocab, o->positions}, err);
-    if (st) return st;
-    for (size_t i = s->items - n; i < s->items; i++) s->room[i] = (int32_t)o->positions;
-    out->items = s->items, out->source = s->len, out->room = s->positions ? s->room : NULL;
-    return HD_OK;
+    const hd_stepping_ask q = {"source", ids, len, n, o->source_vocab, o->positions};
+    hd_status st = hd_stepping_wait(out, s, &q, err);
+    for (size_t i = s->items - n; !st && i < s->items; i++) s->room[i] = (int32_t)o->positions;
+    return st;
 }
 
 hd_status hd_encdec_stepper(hd_stepper *out, const hd_encdec *m, const int32_t *ids, const int32_t *len,

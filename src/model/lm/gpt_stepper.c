@@ -30,17 +30,36 @@ hd_status hd_gpt_stepping(hd_stepping **out, const hd_gpt *m, const hd_stepping_
     return HD_OK;
 }
 
+/* What follows a prompt's last position is still foreseen. */
+static void set_room(hd_stepping *s, const hd_gpt *m, size_t from)
+{
+    for (size_t i = from; i < s->items; i++) s->room[i] = (int32_t)(m->opt.positions + 1) - s->len[i];
+}
+
+static hd_stepping_ask ask_of(const hd_gpt *m, const int32_t *ids, const int32_t *len, size_t items)
+{
+    size_t longest = m->opt.no_positions ? INT32_MAX : m->opt.positions;
+    return (hd_stepping_ask){"prompt", ids, len, items, m->opt.vocab, longest};
+}
+
+static hd_status wait(hd_stepper *out, const int32_t *ids, const int32_t *len, size_t n, hd_err *err)
+{
+    hd_stepping *s = out->context;
+    const hd_stepping_ask q = ask_of(s->model, ids, len, n);
+    hd_status st = hd_stepping_wait(out, s, &q, err);
+    if (!st) set_room(s, s->model, s->items - n);
+    return st;
+}
+
 hd_status hd_gpt_stepper(hd_stepper *out, const hd_gpt *m, const int32_t *ids, const int32_t *len,
                          size_t items, hd_err *err)
 {
-    const hd_gpt_opt *o = &m->opt;
     hd_stepping *s = NULL;
-    size_t longest = o->no_positions ? INT32_MAX : o->positions;
-    hd_status st =
-        hd_gpt_stepping(&s, m, &(hd_stepping_ask){"prompt", ids, len, items, o->vocab, longest}, err);
+    const hd_stepping_ask q = ask_of(m, ids, len, items);
+    hd_status st = hd_gpt_stepping(&s, m, &q, err);
     if (st) return st;
-    for (size_t i = 0; i < items; i++) /* what follows a prompt's last position is still foreseen */
-        s->room[i] = (int32_t)(o->positions + 1) - len[i];
-    *out = hd_stepping_stepper(s, o->vocab);
+    set_room(s, m, 0);
+    *out = hd_stepping_stepper(s, m->opt.vocab);
+    out->wait = wait;
     return HD_OK;
 }

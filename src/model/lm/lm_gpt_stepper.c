@@ -168,13 +168,25 @@ static hd_status pick(hd_run *r, void *context, const int32_t *parent, size_t n)
     return HD_OK;
 }
 
+static hd_stepping_ask ask_of(const hd_lm *m, const int32_t *ids, const int32_t *len, size_t items)
+{
+    return (hd_stepping_ask){"prompt", ids, len, items, m->opt.vocab, INT32_MAX};
+}
+
+static hd_status wait(hd_stepper *out, const int32_t *ids, const int32_t *len, size_t n, hd_err *err)
+{
+    turning *s = out->context;
+    const hd_stepping_ask q = ask_of(s->model, ids, len, n);
+    return hd_stepping_wait(out, s->inner, &q, err);
+}
+
 hd_status hd_lm_gpt_stepper(hd_stepper *out, const void *self, const int32_t *ids, const int32_t *len,
                             size_t items, int32_t start, hd_err *err)
 {
     const hd_lm *m = self;
     (void)start;
     if (m->opt.no_positions) return hd_gpt_stepper(out, m->model, ids, len, items, err);
-    hd_stepping_ask q = {"prompt", ids, len, items, m->opt.vocab, INT32_MAX};
+    const hd_stepping_ask q = ask_of(m, ids, len, items);
     turning *s = hd_mem_zero(sizeof *s);
     if (!s) return hd_err_nomem(err, sizeof *s);
     s->model = m;
@@ -187,6 +199,7 @@ hd_status hd_lm_gpt_stepper(hd_stepper *out, const void *self, const int32_t *id
                         .step = step,
                         .raw = &s->inner->raw,
                         .pick = pick,
+                        .wait = wait,
                         .free = turning_free,
                         .context = s};
     return HD_OK;

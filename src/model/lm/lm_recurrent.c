@@ -112,12 +112,24 @@ static hd_tensor *read(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
     return hd_stepping_end(r, s, logits(r, s->model, h));
 }
 
+static hd_stepping_ask ask_of(const hd_lm *m, const int32_t *ids, const int32_t *len, size_t items)
+{
+    return (hd_stepping_ask){"prompt", ids, len, items, m->opt.vocab, INT32_MAX};
+}
+
+static hd_status wait(hd_stepper *out, const int32_t *ids, const int32_t *len, size_t n, hd_err *err)
+{
+    hd_stepping *s = out->context;
+    const hd_stepping_ask q = ask_of(s->model, ids, len, n);
+    return hd_stepping_wait(out, s, &q, err);
+}
+
 static hd_status stepper(hd_stepper *out, const void *self, const int32_t *ids, const int32_t *len,
                          size_t items, int32_t start, hd_err *err)
 {
     (void)start;
     const hd_lm *m = self;
-    hd_stepping_ask q = {"prompt", ids, len, items, m->opt.vocab, INT32_MAX};
+    const hd_stepping_ask q = ask_of(m, ids, len, items);
     hd_stepping *s = NULL;
     hd_status st = hd_stepping_new(&s, m, &q, err);
     if (!st) st = state(&s->cache, m, 0, err);
@@ -125,6 +137,7 @@ static hd_status stepper(hd_stepper *out, const void *self, const int32_t *ids, 
     s->serial = m->params->serial;
     s->read = read, s->forward = forward;
     *out = hd_stepping_stepper(s, m->opt.vocab);
+    out->wait = wait;
     return HD_OK;
 }
 

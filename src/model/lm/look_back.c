@@ -91,10 +91,22 @@ static hd_status pick(hd_run *r, void *context, const int32_t *parent, size_t n)
     return HD_OK;
 }
 
+static hd_stepping_ask ask_of(const hd_look_back *how, const int32_t *ids, const int32_t *len, size_t items)
+{
+    return (hd_stepping_ask){"prompt", ids, len, items, how->vocab, INT32_MAX};
+}
+
+static hd_status wait(hd_stepper *out, const int32_t *ids, const int32_t *len, size_t n, hd_err *err)
+{
+    looking *s = out->context;
+    const hd_stepping_ask q = ask_of(&s->how, ids, len, n);
+    return hd_stepping_wait(out, s->prompts, &q, err);
+}
+
 hd_status hd_look_back_stepper(hd_stepper *out, const hd_look_back *how, const int32_t *ids,
                                const int32_t *len, size_t items, hd_err *err)
 {
-    hd_stepping_ask q = {"prompt", ids, len, items, how->vocab, INT32_MAX};
+    const hd_stepping_ask q = ask_of(how, ids, len, items);
     looking *s = hd_mem_zero(sizeof *s);
     if (!s) return hd_err_nomem(err, sizeof *s);
     s->how = *how;
@@ -107,6 +119,7 @@ hd_status hd_look_back_stepper(hd_stepper *out, const hd_look_back *how, const i
                         .step = step,
                         .raw = how->logits ? &s->prompts->raw : NULL,
                         .pick = pick,
+                        .wait = wait,
                         .free = looking_free,
                         .context = s};
     return HD_OK;

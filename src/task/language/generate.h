@@ -39,6 +39,8 @@ typedef struct hd_generate_opt {
     size_t ending_count;
     hd_talk *talk; /* NULL, or where the one prompt of `ids` goes on: only what is new is read */
     const volatile sig_atomic_t *halt; /* NULL, or what ends all texts once it is not 0 */
+    bool scores;                       /* what was drawn is noted, token by token (hd_generated.said) */
+    size_t likeliest;                  /* and so many of the likeliest tokens beside each */
     const char *const *stop;           /* a text ends where one of them would stand in it; none is empty */
     size_t stops;
 
@@ -48,12 +50,20 @@ typedef struct hd_generate_opt {
     void *context;
 } hd_generate_opt;
 
+typedef struct hd_said { /* a token, by the model as it is */
+    int32_t id;
+    float logp;
+    size_t at; /* of one that was drawn: bytes of text before it */
+} hd_said;
+
 typedef struct hd_generated {
     hd_text text; /* behind the prompt, in UTF-8, without the stop; data is NULL where there is none */
     size_t tokens;
     double logp;  /* of the tokens, by the model as it is: temperature, bans and penalties do not change it */
     bool stopped; /* by a stop or an ending, not by the number of tokens */
     hd_ids ids;   /* all that was read and written: what stands before the prompt, it, and the tokens */
+    hd_said *said; /* with `scores` [tokens, 1 + likeliest]: each token and behind it the likeliest ones */
+    size_t said_room;
 } hd_generated;
 
 /* Continues all prompts side by side; none changes what becomes of the others. out [prompts * samples],
