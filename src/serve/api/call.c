@@ -86,7 +86,8 @@ void hd_call_submit(hd_call *c, hd_engine *e, hd_job *j)
     j->owner = c->owner;
     j->cancel = &c->request->gone;
     if (c->desk->deadline > 0) j->deadline = hd_seconds() + c->desk->deadline;
-    j->done = job_done, j->context = c->request;
+    if (!j->done) j->done = job_done;
+    j->context = c->request;
     c->job = j, c->engine = e;
     hd_request_hold(c->request);
     if (hd_engine_submit(e, j, &retry)) {
@@ -99,22 +100,30 @@ void hd_call_submit(hd_call *c, hd_engine *e, hd_job *j)
     hd_call_fail(c, 503, "Slowdown: too many requests wait, try again in %.0f s", retry);
 }
 
-/* False: the job did not give anything, and that is answered. */
-static bool job_ok(hd_call *c)
+int hd_call_status(const hd_call *c)
+{
+    static const int status[HD_JOB_ENDS] = {
+        [HD_JOB_DONE] = 200, [HD_JOB_CANCELED] = 503, [HD_JOB_LATE] = 504, [HD_JOB_STOPPED] = 503};
+    const hd_job *j = c->job;
+    return j->end != HD_JOB_FAILED                                   ? status[j->end]
+           : j->err.status == HD_EARG || j->err.status == HD_EFORMAT ? 400
+           : j->err.status == HD_ELIMIT                              ? 413
+                                                                     : 500;
+}
+
+const char *hd_call_reason(const hd_call *c)
 {
     const hd_job *j = c->job;
-    if (j->end == HD_JOB_DONE) return true;
-    if (j->end == HD_JOB_LATE)
-        hd_call_fail(c, 504, "the request took longer than %g s", c->desk->deadline);
-    else if (j->end == HD_JOB_STOPPED)
-        hd_call_fail(c, 503, "the server is shutting down");
-    else
-        hd_call_fail(c,
-                     j->end != HD_JOB_FAILED                                   ? 503
-                     : j->err.status == HD_EARG || j->err.status == HD_EFORMAT ? 400
-                     : j->err.status == HD_ELIMIT                              ? 413
-                                                                               : 500,
-                     "%s", *j->err.text ? j->err.text : "canceled");
+    return j->end == HD_JOB_LATE      ? "the request took too long: --deadline of the server"
+           : j->end == HD_JOB_STOPPED ? "the server is shutting down"
+           : *j->err.text             ? j->err.text
+                                      : "canceled";
+}
+
+bool hd_call_done(hd_call *c, bool goes_on)
+{
+    if (goes_on || c->job->end == HD_JOB_DONE) return true;
+    hd_call_fail(c, hd_call_status(c), "%s", hd_call_reason(c));
     return false;
 }
 
@@ -208,7 +217,7 @@ static void begin(void *context, hd_request *r)
     hd_err err = {0};
     (void)context;
     if (r->woken) {
-        if (job_ok(c)) c->route->finish(c);
+        if (c->streams || hd_call_done(c, false)) c->route->finish(c);
         return;
     }
     const char *type = r->body_size ? hd_request_header(r, "Content-Type") : NULL;

@@ -67,6 +67,7 @@ struct hd_call {
     hd_job *job;    /* that was submitted; NULL: none */
     hd_engine *engine;
     uint64_t owner;             /* who asks: of the key, or else of the address */
+    bool streams;               /* `finish` is called as soon as there is something, though the job goes on */
     void *own;                  /* the route's, in `memory` */
     void (*release)(void *own); /* what is not in memory; NULL: nothing */
 };
@@ -79,7 +80,15 @@ void hd_call_fail(hd_call *c, int status, const char *format, ...) __attribute__
 void hd_call_answer(hd_call *c, hd_text *json);
 /* Zeroed memory that lasts as long as the call; NULL: the call has failed. */
 void *hd_call_take(hd_call *c, size_t count, size_t size);
-/* Hands the job, which must last as long as the call, to an engine and waits; or the call fails. */
+/* Hands the job, which must last as long as the call, to an engine and waits; or the call fails. A job with a
+   `done` of its own wakes the request and drops it. */
 void hd_call_submit(hd_call *c, hd_engine *e, hd_job *j);
+
+/* What the end of the job means: a status of HTTP, and why it is no 200. */
+int hd_call_status(const hd_call *c);
+const char *hd_call_reason(const hd_call *c);
+/* Of a job that has ended, or else goes on: whether there is something to answer. If not, that is answered.
+ */
+bool hd_call_done(hd_call *c, bool goes_on);
 
 #endif

@@ -1,15 +1,16 @@
-/* OpenAI's interface: the list of models, and vectors of texts. */
+/* OpenAI's interface: the list of models, and vectors of texts; api/completion.h has what models write. */
+#include "serve/api/openai.h"
+
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
-#include "serve/api/call.h"
+#include "serve/api/completion.h"
 
 enum { INPUTS_MOST = 2048 };
 
-static void write_error(hd_text *to, int status, const char *text)
+void hd_openai_error(hd_text *to, int status, const char *text)
 {
-    hd_member_begin(to, NULL, '{');
+    hd_text_put(to, "{"); /* whatever stands before it */
     hd_member_begin(to, "error", '{');
     hd_member_text(to, "message", text);
     hd_member_text(to, "type",
@@ -18,11 +19,14 @@ static void write_error(hd_text *to, int status, const char *text)
                    : status < 500  ? "invalid_request_error"
                                    : "unavailable_error");
     hd_member_text(to, "param", NULL);
-    hd_member_text(to, "code",
-                   status == 401   ? "invalid_api_key"
-                   : status == 404 ? "model_not_found"
-                                   : NULL);
-    hd_text_put(to, "}}\n");
+    hd_member_text(to, "code", status == 401 ? "invalid_api_key" : status == 404 ? "model_not_found" : NULL);
+    hd_text_put(to, "}}");
+}
+
+static void write_error(hd_text *to, int status, const char *text)
+{
+    hd_openai_error(to, status, text);
+    hd_text_put(to, "\n");
 }
 
 /* -- models -- */
@@ -63,14 +67,13 @@ static void one_model(hd_call *c)
     hd_call_answer(c, &out);
 }
 
-/* The model that was asked for and does such jobs; NULL: that is answered. */
-static const hd_served *model_for(hd_call *c, hd_job_kind kind)
+const hd_served *hd_openai_model(hd_call *c, hd_job_kind kind)
 {
     const char *name = hd_params_text(c->params, "model");
     if (!name) return hd_call_fail(c, 400, "you must provide a model parameter"), NULL;
     const hd_served *m = hd_models_named(&c->desk->models, name);
     if (!m) return hd_call_fail(c, 404, "The model '%.100s' does not exist", name), NULL;
-    if (hd_engine_kind(m->engine) == kind) return m;
+    if (hd_engine_takes(m->engine, kind)) return m;
     return hd_call_fail(c, 400, "The model '%.100s' cannot do that: it is %s", name,
                         hd_engine_model(m->engine)->task->what),
            NULL;
@@ -118,11 +121,12 @@ static bool read_inputs(hd_call *c, vectors *v)
 static void embeddings(hd_call *c)
 {
     const char *format = hd_params_text(c->params, "encoding_format");
-    const hd_served *m = model_for(c, HD_JOB_EMBED);
+    const hd_served *m = hd_openai_model(c, HD_JOB_EMBED);
     long dimensions;
     vectors *v = m ? hd_call_take(c, 1, sizeof *v) : NULL;
     if (!v) return;
     c->own = v, c->release = release_vectors;
+    v->job.job.kind = HD_JOB_EMBED;
     if (!read_inputs(c, v)) return;
     v->base64 = format && !strcmp(format, "base64");
     if (format && !v->base64 && strcmp(format, "float"))
@@ -178,8 +182,10 @@ static const hd_endpoint routes[] = {
     {"GET", "/v1/models", list_models, NULL, false},
     {"GET", "/v1/models/", one_model, NULL, false},
     {"POST", "/v1/embeddings", embeddings, embedded, false},
+    {"POST", "/v1/completions", hd_completion_begin, hd_completion_finish, false},
+    {"POST", "/v1/chat/completions", hd_completion_begin_chat, hd_completion_finish, false},
     {0},
 };
 
-const hd_protocol hd_protocol_openai = {
-    routes, write_error, .prefix = "/v1/", .no_key = 401, .wrong_key = 401};
+const hd_protocol hd_protocol_openai = {routes, write_error, .prefix = "/v1/", .no_key = 401,
+                                        .wrong_key = 401};

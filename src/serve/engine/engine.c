@@ -14,8 +14,11 @@ struct hd_engine {
     hd_backend *backend;
     hd_run run, aside; /* aside: of visits, while the worker's goes on; opened by the first */
     hd_model_folder model;
-    const hd_worker_type *type;
-    void *worker;
+    struct {
+        const hd_worker_type *type; /* NULL: the engine takes no such jobs */
+        void *at;
+        size_t jobs; /* that it has; the thread's */
+    } worker[HD_JOB_KINDS];
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -30,17 +33,23 @@ struct hd_engine {
     hd_engine_load load;
 };
 
-static const hd_worker_type *const workers[HD_TRAIN_TASKS] = {
-#define X(TASK, name) [HD_TRAIN_##TASK] = &hd_worker_##name,
+static const struct {
+    hd_train_task task;
+    const hd_worker_type *type;
+} workers[] = {
+#define X(TASK, name) {HD_TRAIN_##TASK, &hd_worker_##name},
     HD_WORKER_LIST(X)
 #undef X
 };
+
+enum { WORKERS = sizeof workers / sizeof *workers };
 
 /* -- the thread -- */
 
 static void end_job(void *context, hd_job *j, hd_job_end end)
 {
     hd_engine *e = context;
+    e->worker[j->kind].jobs -= !j->visit;
     pthread_mutex_lock(&e->lock);
     e->load.running--;
     e->load.jobs[end]++;
@@ -50,6 +59,24 @@ static void end_job(void *context, hd_job *j, hd_job_end end)
     j->done(j);
 }
 
+/* All workers that the model can have. */
+static hd_status open_workers(hd_engine *e, hd_err *err)
+{
+    const hd_worker_use use = {&e->run, &e->model, &e->opt, end_job, e};
+    bool some = false;
+    for (int i = 0; i < WORKERS; i++) {
+        const hd_worker_type *t = workers[i].type;
+        hd_err why = {0};
+        if (workers[i].task != e->model.task->id) continue;
+        hd_status s = t->open(&e->worker[t->kind].at, &use, &why);
+        if (s && s != HD_EARG) return hd_err_set(err, s, "%s", why.text);
+        if (!s) e->worker[t->kind].type = t, some = true;
+    }
+    return some ? HD_OK
+                : hd_err_set(err, HD_EARG, "%s: a model for '%s' cannot be served", e->opt.folder,
+                             e->model.task->name);
+}
+
 static hd_status open_model(hd_engine *e, hd_err *err)
 {
     const hd_engine_opt *o = &e->opt;
@@ -57,13 +84,7 @@ static hd_status open_model(hd_engine *e, hd_err *err)
     hd_status s = hd_backend_new(&e->backend, o->device, &opt, err);
     if (!s) s = hd_run_init(&e->run, e->backend, err);
     if (!s) s = hd_model_folder_open(&e->model, o->folder, NULL, e->backend, o->weights, err);
-    if (s) return s;
-    e->type = workers[e->model.task->id];
-    if (!e->type)
-        return hd_err_set(err, HD_EARG, "%s: a model for '%s' cannot be served", o->folder,
-                          e->model.task->name);
-    const hd_worker_use use = {&e->run, &e->model, o, end_job, e};
-    return e->type->open(&e->worker, &use, err);
+    return s ? s : open_workers(e, err);
 }
 
 static void close_model(hd_engine *e)
@@ -90,6 +111,7 @@ static hd_job *take_out(hd_engine *e, hd_job **at)
     e->served += (double)j->tokens / (double)e->owners;
     e->owners -= last_finish(e, j->owner, -1) < 0;
     e->load.waiting--, e->load.running++;
+    e->worker[j->kind].jobs += !j->visit;
     e->load.waiting_tokens -= j->tokens;
     hd_histogram_add(&e->load.waited, HD_SECONDS_LEAST, hd_seconds() - j->submitted);
     return j;
@@ -133,7 +155,14 @@ static void begin_job(hd_engine *e, hd_job *j)
     else if (j->visit)
         visit(e, j);
     else
-        e->type->take(e->worker, j);
+        e->worker[j->kind].type->take(e->worker[j->kind].at, j);
+}
+
+/* The next job can join, with the lock held. */
+static bool has_room(const hd_engine *e)
+{
+    const hd_job *j = e->first;
+    return j && (j->visit || e->worker[j->kind].type->has_room(e->worker[j->kind].at));
 }
 
 /* Ends jobs of the queue that nobody waits for, now and then. */
@@ -160,7 +189,8 @@ static void sweep(hd_engine *e)
 static void turn(hd_engine *e, size_t running)
 {
     double from = hd_seconds();
-    e->type->turn(e->worker);
+    for (int i = 0; i < HD_JOB_KINDS; i++)
+        if (e->worker[i].jobs) e->worker[i].type->turn(e->worker[i].at);
     double seconds = hd_seconds() - from;
     pthread_mutex_lock(&e->lock);
     e->load.busy += seconds;
@@ -178,7 +208,7 @@ static void *work(void *context)
     e->opened = true, e->status = s, e->err = err;
     pthread_cond_broadcast(&e->changed);
     while (!s && !e->stop) {
-        hd_job *j = e->type->has_room(e->worker) ? next_job(e) : NULL;
+        hd_job *j = has_room(e) ? next_job(e) : NULL;
         size_t running = e->load.running;
         if (!j && !running) {
             pthread_cond_wait(&e->changed, &e->lock);
@@ -226,8 +256,10 @@ void hd_engine_stop(hd_engine *e)
     if (e->started) pthread_join(e->thread, NULL);
     e->started = false;
     for (hd_job *j; (j = next_job(e));) end_job(e, j, HD_JOB_STOPPED);
-    if (e->type) e->type->free(e->worker);
-    e->worker = NULL;
+    for (int i = 0; i < HD_JOB_KINDS; i++) {
+        if (e->worker[i].type) e->worker[i].type->free(e->worker[i].at);
+        e->worker[i].at = NULL;
+    }
 }
 
 void hd_engine_free(hd_engine *e)
@@ -255,9 +287,9 @@ const hd_engine_opt *hd_engine_options(const hd_engine *e)
     return &e->opt;
 }
 
-hd_job_kind hd_engine_kind(const hd_engine *e)
+bool hd_engine_takes(const hd_engine *e, hd_job_kind kind)
 {
-    return e->type->kind;
+    return e->worker[kind].type;
 }
 
 /* Seconds until what waits is done, by what was done so far. */

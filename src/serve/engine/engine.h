@@ -31,7 +31,7 @@ void hd_engine_free(hd_engine *e); /* the same, where it was not stopped; accept
 const char *hd_engine_name(const hd_engine *e);
 const hd_model_folder *hd_engine_model(const hd_engine *e);
 const hd_engine_opt *hd_engine_options(const hd_engine *e);
-hd_job_kind hd_engine_kind(const hd_engine *e); /* that it takes */
+bool hd_engine_takes(const hd_engine *e, hd_job_kind kind);
 
 /* Of several owners each gets its share, however much one asks for. False: too much waits already, and in
  * *retry are the seconds until that may be done. */

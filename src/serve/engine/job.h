@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "task/language/chat/generation.h"
 #include "task/translate/translate.h"
 
 /* X(NAME, name, how a job ended) */
@@ -19,13 +20,14 @@
 typedef enum hd_job_end { HD_JOB_END_LIST(X) HD_JOB_ENDS } hd_job_end;
 #undef X
 
-/* Which struct a job is; an engine takes those of one kind. */
-typedef enum hd_job_kind { HD_JOB_TRANSLATE, HD_JOB_EMBED } hd_job_kind;
+/* Which struct a job is; an engine takes those of some kinds. */
+typedef enum hd_job_kind { HD_JOB_TRANSLATE, HD_JOB_EMBED, HD_JOB_GENERATE, HD_JOB_KINDS } hd_job_kind;
 
 typedef struct hd_job hd_job;
 
 struct hd_job {
     /* asked */
+    hd_job_kind kind;
     size_t tokens;             /* about, for admission */
     uint64_t owner;            /* who asks, as a number: among several of them turns are fair */
     double deadline;           /* on the clock of hd_seconds; 0: none */
@@ -66,5 +68,18 @@ typedef struct hd_embed_job {
     size_t width;
     size_t read; /* tokens of all lines */
 } hd_embed_job;
+
+/* Texts that a language model continues, or a conversation that it answers. Defaults of `opt` are those of
+   the model where `said` does not say otherwise. */
+typedef struct hd_generate_job {
+    hd_job job; /* first */
+    const hd_line *prompt;
+    const hd_ids *ids;      /* prompts as tokens instead; or NULL */
+    const json_t *messages; /* the one prompt is a conversation; or NULL */
+    size_t prompts;
+    hd_generate_opt opt; /* without ids and endings; tell is called in the engine's thread */
+    hd_generation_said said;
+    hd_generated *out; /* [prompts * samples]; the owner releases them, whatever the end */
+} hd_generate_job;
 
 #endif

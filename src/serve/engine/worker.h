@@ -25,9 +25,9 @@ typedef struct hd_worker_type {
     void (*free)(void *worker); /* jobs that it has end as STOPPED; accepts NULL */
 } hd_worker_type;
 
-/* X(task of the model, name) */
-#define HD_WORKER_LIST(X) X(TRANSLATE, translating) X(MLM, embedding) X(LM, embedding)
+/* X(task of the model, name); a model has all workers of its task that can be opened, each for its jobs */
+#define HD_WORKER_LIST(X) X(TRANSLATE, translating) X(MLM, embedding) X(LM, generating) X(LM, embedding)
 
-extern const hd_worker_type hd_worker_translating, hd_worker_embedding;
+extern const hd_worker_type hd_worker_translating, hd_worker_embedding, hd_worker_generating;
 
 #endif

@@ -153,6 +153,7 @@ bool hd_request_send(hd_request *r, const char *bytes, size_t count)
     pthread_mutex_lock(&x->lock);
     if (x->sent == x->out.size) x->out.size = x->sent = 0;
     if (x->out.size - x->sent + count > HD_STREAM_MOST || x->out.missed || x->over) x->cut = true;
+    if (x->cut) atomic_store(&r->gone, true);
     bool fits = !x->cut && !atomic_load(&r->gone);
     if (fits && x->sent > HD_STREAM_MOST) {
         memmove(x->out.data, x->out.data + x->sent, x->out.size - x->sent);

@@ -130,9 +130,11 @@ size_t hd_writer_count(const hd_writer *w)
     return w->count;
 }
 
-size_t hd_writer_live(const hd_writer *w)
+size_t hd_writer_waiting(const hd_writer *w)
 {
-    return w->live.count;
+    size_t n = 0;
+    for (const hd_asked *a = w->first; a; a = a->next) n += a->fed < a->ask.prompts;
+    return n;
 }
 
 hd_status hd_writer_new(hd_writer **out, hd_run *r, const hd_model_folder *f, hd_stepper *stepper,

@@ -19,7 +19,6 @@ typedef struct hd_writer_ask {
     size_t prompts;
     const hd_generate_opt *opt; /* without a talk; lasts until `done` */
     hd_generated *out;          /* [prompts * samples], each {0} or one to be appended to */
-    uint64_t asker;             /* those who ask take turns, and then what each of them asks */
     void (*done)(void *tag);    /* all of it is written: the last thing of a turn; may be NULL */
     void *tag;
 } hd_writer_ask;
@@ -40,8 +39,8 @@ hd_status hd_writer_add(hd_writer *w, const hd_writer_ask *ask, hd_err *err);
 /* Forgets what was asked with this tag; done is not called. */
 void hd_writer_drop(hd_writer *w, const void *tag);
 
-size_t hd_writer_count(const hd_writer *w); /* asked, and not written yet */
-size_t hd_writer_live(const hd_writer *w);  /* texts that have seats */
+size_t hd_writer_count(const hd_writer *w);   /* asked, and not written yet */
+size_t hd_writer_waiting(const hd_writer *w); /* of these, those with prompts that have no seats yet */
 
 /* One token more for all that have seats, then others join. After a failure the writer is good for
    hd_writer_free only. */

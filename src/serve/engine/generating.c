@@ -1,0 +1,225 @@
+/* Language models: texts of all jobs are continued side by side, and join as others are done. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/system/clock.h"
+#include "serve/engine/worker.h"
+#include "task/language/chat/form.h"
+#include "task/language/writer.h"
+
+enum { WAITING = 4, SEATS = 64 }; /* jobs that wait for seats; texts that are continued at once */
+
+typedef struct generating generating;
+
+typedef struct running {
+    generating *of;
+    hd_generate_job *job;
+    hd_generation generation; /* what is that of the worker, but for limits */
+    hd_generate_opt opt;
+    hd_ids chat; /* of a conversation */
+    bool written;
+    struct running *next;
+} running;
+
+struct generating {
+    hd_worker_use use;
+    hd_writer *writer;
+    hd_chat_form form; /* where the model has a template */
+    bool chats;
+    hd_err no_chat;              /* why it has none */
+    hd_generation generation[2]; /* how the model wants texts drawn, and answers */
+    running *first, **last;
+};
+
+/* -- jobs -- */
+
+static void free_running(running *r)
+{
+    hd_ids_release(&r->chat);
+    hd_mem_free(r);
+}
+
+/* The job that *at points to. */
+static void end_job(generating *w, running **at, hd_job_end end)
+{
+    running *r = *at;
+    hd_job *j = &r->job->job;
+    *at = r->next;
+    if (!r->next) w->last = at;
+    free_running(r);
+    w->use.end(w->use.context, j, end);
+}
+
+static void note_written(void *tag)
+{
+    ((running *)tag)->written = true;
+}
+
+static hd_status open_writer(generating *w, hd_err *err)
+{
+    const hd_lm *m = hd_model_folder_lm(w->use.model);
+    size_t seats = w->use.opt->translate.batch ? w->use.opt->translate.batch : SEATS;
+    hd_stepper stepper = {0};
+    hd_status s = m->type->stepper(&stepper, m, NULL, NULL, 0, 0, err);
+    if (!s)
+        s = hd_writer_new(&w->writer, w->use.run, w->use.model, &stepper,
+                          &(hd_writer_opt){.seats = seats, .penalize = true}, err);
+    if (s) hd_stepper_release(&stepper);
+    return s;
+}
+
+/* Nothing that was being computed can go on: all jobs fail, and there is a new writer for those to come. */
+static void fail_all(generating *w, const hd_err *why)
+{
+    hd_err later = {0};
+    hd_writer_free(w->writer);
+    w->writer = NULL;
+    while (w->first) {
+        w->first->job->job.err = *why;
+        end_job(w, &w->first, HD_JOB_FAILED);
+    }
+    open_writer(w, &later);
+}
+
+/* -- what is asked -- */
+
+/* The tokens of a conversation, and no more for the answer than the model sees at once. */
+static hd_status read_messages(generating *w, running *r, hd_err *err)
+{
+    const hd_lm *m = hd_model_folder_lm(w->use.model);
+    const hd_tokenizer *t = w->use.model->tokenizer[0];
+    size_t room = m->opt.context;
+    hd_marked text = {0};
+    if (!w->chats) return hd_err_set(err, HD_EARG, "%s", w->no_chat.text);
+    hd_status s = hd_chat_form_text(&w->form, r->job->messages, true, &text, err);
+    if (!s) s = hd_chat_form_ids(t, &text, 0, &r->chat, err);
+    hd_marked_release(&text);
+    if (!s && !r->chat.count)
+        s = hd_err_set(err, HD_EARG, "the chat template gives no text for the messages");
+    if (!s && room && r->chat.count >= room)
+        s = hd_err_set(err, HD_EARG, "the messages have %zu tokens, the model takes %zu: shorten them",
+                       r->chat.count, room);
+    if (s) return s;
+    size_t left = room ? room - r->chat.count + 1 : SIZE_MAX; /* the last one is not read */
+    if (r->opt.tokens > left) r->opt.tokens = left;
+    r->opt.ids = &r->chat;
+    return HD_OK;
+}
+
+static hd_status begin_job(generating *w, running *r, hd_err *err)
+{
+    hd_generate_job *j = r->job;
+    hd_status s = HD_OK;
+    r->opt = j->opt;
+    r->generation = w->generation[!!j->messages];
+    hd_generation_apply(&r->generation, &j->said, &r->opt);
+    r->opt.ids = j->ids;
+    if (j->messages) s = read_messages(w, r, err);
+    if (s) return s;
+    const hd_writer_ask ask = {.prompt = j->prompt,
+                               .prompts = j->prompts,
+                               .opt = &r->opt,
+                               .out = j->out,
+                               .done = note_written,
+                               .tag = r};
+    return hd_writer_add(w->writer, &ask, err);
+}
+
+/* -- the worker -- */
+
+static void free_worker(void *worker)
+{
+    generating *w = worker;
+    if (!w) return;
+    hd_writer_free(w->writer);
+    while (w->first) end_job(w, &w->first, HD_JOB_STOPPED);
+    for (int i = 0; i < 2; i++) hd_generation_release(&w->generation[i]);
+    hd_chat_form_release(&w->form);
+    hd_mem_free(w);
+}
+
+static hd_status open_worker(void **out, const hd_worker_use *use, hd_err *err)
+{
+    generating *w = hd_mem_zero(sizeof *w);
+    if (!w) return hd_err_nomem(err, sizeof *w);
+    w->use = *use;
+    w->last = &w->first;
+    w->chats = !hd_chat_form_open(&w->form, use->opt->folder, NULL, use->model->tokenizer[0], &w->no_chat);
+    hd_status s = open_writer(w, err);
+    for (int i = 0; !s && i < 2; i++)
+        s = hd_generation_read(&w->generation[i], use->opt->folder, hd_model_folder_lm(use->model)->opt.vocab,
+                               err);
+    hd_generation_end(&w->generation[1], hd_tokenizer_special(use->model->tokenizer[0]).end);
+    if (s)
+        free_worker(w);
+    else
+        *out = w;
+    return s;
+}
+
+/* Whose turn is next is decided by the queue of the engine: few wait here. */
+static bool has_room(const void *worker)
+{
+    const generating *w = worker;
+    return !w->writer || hd_writer_waiting(w->writer) < WAITING;
+}
+
+static void take(void *worker, hd_job *job)
+{
+    generating *w = worker;
+    running *r = hd_mem_zero(sizeof *r);
+    hd_status s = r ? HD_OK : hd_err_nomem(&job->err, sizeof *r);
+    if (!s && !w->writer) s = open_writer(w, &job->err);
+    if (!s) {
+        *r = (running){.of = w, .job = (hd_generate_job *)job};
+        s = begin_job(w, r, &job->err);
+    }
+    if (s) {
+        if (r) free_running(r);
+        w->use.end(w->use.context, job, HD_JOB_FAILED);
+        return;
+    }
+    *w->last = r;
+    w->last = &r->next;
+}
+
+/* Jobs that nobody waits for. */
+static void drop_jobs(generating *w)
+{
+    double now = hd_seconds();
+    for (running **at = &w->first; *at;) {
+        const hd_job *j = &(*at)->job->job;
+        bool left = j->cancel && atomic_load(j->cancel), late = j->deadline && now > j->deadline;
+        if (left || late) {
+            hd_writer_drop(w->writer, *at);
+            end_job(w, at, left ? HD_JOB_CANCELED : HD_JOB_LATE);
+        } else {
+            at = &(*at)->next;
+        }
+    }
+}
+
+/* Jobs whose texts are written. */
+static void end_jobs(generating *w)
+{
+    for (running **at = &w->first; *at;) {
+        running *r = *at;
+        if (r->written)
+            end_job(w, at, HD_JOB_DONE);
+        else
+            at = &r->next;
+    }
+}
+
+static void turn(void *worker)
+{
+    generating *w = worker;
+    hd_err err = {0};
+    drop_jobs(w);
+    if (hd_writer_count(w->writer) && hd_writer_turn(w->writer, &err))
+        fail_all(w, &err);
+    else
+        end_jobs(w);
+}
+
+const hd_worker_type hd_worker_generating = {HD_JOB_GENERATE, open_worker, has_room, take, turn, free_worker};

@@ -1,0 +1,237 @@
+/* OpenAI's completions and chat, as its clients write requests and read answers. */
+#include "check.h"
+
+#include "serve/client.h"
+#include "task/speaker.h"
+#include "view/draw/json_members.h"
+
+static served both; /* "lm", and "talk", which has a template */
+
+static int begin(void **state)
+{
+    static char folder[2][HD_PATH];
+    static const char *const name[] = {"lm", "talk"};
+    static const char form[] = "{% for m in messages %}{{ m.content }} {% endfor %}";
+    hd_err err = {0};
+    if (scratch_make(state)) return -1;
+    for (int i = 0; i < 2; i++) {
+        snprintf(folder[i], HD_PATH, "%s/%s", scratch, name[i]);
+        speaker_folder(folder[i], HD_LM_gpt, HD_TOKENIZER_words);
+        if (hd_served_read(&both.model[i], folder[i], NULL, &err)) return -1;
+    }
+    put_bytes(at("talk/chat_template.jinja"), form, strlen(form));
+    if (!HEED_MICROHTTPD) return 0;
+    hd_server_opt o = usual_options();
+    o.models = (hd_models){both.model, 2};
+    if (hd_server_open(&both.server, &o, &err)) return print_error("%s\n", err.text), -1;
+    both.port = atoi(strrchr(hd_server_url(both.server), ':') + 1);
+    return 0;
+}
+
+static int end(void **state)
+{
+    unserve(&both);
+    return scratch_remove(state);
+}
+
+static const char *complete(const char *body)
+{
+    return ask(&both, "POST /v1/completions", JSON, body);
+}
+
+static const char *chat(const char *body)
+{
+    return ask(&both, "POST /v1/chat/completions", JSON, body);
+}
+
+/* What `heed generate` writes, as a JSON string. */
+static const char *expected(const char *prompt, hd_generate_opt o)
+{
+    static char text[2048];
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    hd_model_folder f = {0};
+    hd_generated g = {0};
+    hd_line l = {prompt, strlen(prompt)};
+    hd_text out = {0};
+    if (hd_model_folder_open(&f, at("lm"), "lm", b, HD_WEIGHTS_BEST, &err) ||
+        hd_generate(&g, &r, &f, &l, 1, &o, &err))
+        fail_msg("%s", err.text);
+    hd_member_text(&out, NULL, g.text.data ? g.text.data : "");
+    snprintf(text, sizeof text, "%s", out.data);
+    hd_text_release(&out);
+    hd_generated_release(&g);
+    hd_model_folder_release(&f);
+    hd_run_release(&r);
+    hd_backend_free(b);
+    return text;
+}
+
+static void need_server(void)
+{
+    if (!HEED_MICROHTTPD) leave_out("built without libmicrohttpd");
+}
+
+static void completions_are_those_of_heed_generate(void **state)
+{
+    (void)state;
+    need_server();
+    char part[2400];
+    snprintf(part, sizeof part,
+             "\"object\": \"text_completion\"|\"model\": \"lm\"|\"text\": %s, \"logprobs\": null, "
+             "\"finish_reason\": \"length\"|\"usage\": {\"prompt_tokens\": 3, \"completion_tokens\": 12, "
+             "\"total_tokens\": 15}",
+             expected("the cat", (hd_generate_opt){.tokens = 12, .temperature = 1, .seed = 3}));
+    assert_answer(complete("{\"model\": \"lm\", \"prompt\": \"the cat\", \"max_tokens\": 12, \"seed\": 3}"),
+                  200, part);
+    /* two prompts, two samples each: choices prompt after prompt */
+    assert_answer(complete("{\"model\": \"lm\", \"prompt\": [\"the\", \"a\"], \"max_tokens\": 3, \"n\": 2, "
+                           "\"seed\": 3, \"temperature\": null}"),
+                  200, "\"index\": 0|\"index\": 3|\"completion_tokens\": 12");
+    snprintf(part, sizeof part, "\"text\": \"the cat%s",
+             expected("the cat", (hd_generate_opt){.tokens = 16}) + 1);
+    assert_answer(
+        complete("{\"model\": \"lm\", \"prompt\": \"the cat\", \"temperature\": 0, \"echo\": true}"), 200,
+        part);
+    assert_answer(complete("{\"model\": \"lm\", \"prompt\": \"the\", \"max_tokens\": 2, \"logprobs\": 2}"),
+                  200, "\"tokens\": [|\"token_logprobs\": [-|\"top_logprobs\": [{\"|\"text_offset\": [0, ");
+}
+
+static void stops_end_texts(void **state)
+{
+    (void)state;
+    need_server();
+    const char *whole = expected("the", (hd_generate_opt){.tokens = 16});
+    char stop[8] = {0}, body[200], part[64];
+    stop[0] = whole[3]; /* a letter of the first word */
+    const char *first = strchr(whole, stop[0]);
+    snprintf(part, sizeof part, "\"text\": %.*s\", ", (int)(first - whole), whole);
+    snprintf(body, sizeof body,
+             "{\"model\": \"lm\", \"prompt\": \"the\", \"temperature\": 0, \"stop\": [\"%s\"]}", stop);
+    assert_answer(complete(body), 200, part);
+    assert_answer(complete(body), 200, "\"finish_reason\": \"stop\"");
+}
+
+static void chats_go_through_the_template(void **state)
+{
+    (void)state;
+    need_server();
+    assert_answer(
+        chat("{\"model\": \"talk\", \"messages\": [{\"role\": \"user\", \"content\": \"the cat\"}], "
+             "\"max_tokens\": 4, \"logprobs\": true, \"top_logprobs\": 1}"),
+        200,
+        "\"object\": \"chat.completion\"|\"message\": {\"role\": \"assistant\", \"content\": \"|"
+        "\"logprobs\": {\"content\": [{\"token\": \"|\"bytes\": [|\"top_logprobs\": [{\"token\": |"
+        "\"prompt_tokens\": ");
+    assert_answer(
+        chat("{\"model\": \"talk\", \"messages\": [{\"role\": \"developer\", \"content\": "
+             "[{\"type\": \"text\", \"text\": \"the\"}]}, {\"role\": \"user\", \"content\": null}]}"),
+        200, "\"role\": \"assistant\"");
+    assert_answer(chat("{\"model\": \"lm\", \"messages\": [{\"role\": \"user\", \"content\": \"the\"}]}"),
+                  400, "no chat template|\"type\": \"invalid_request_error\"");
+    assert_answer(chat("{\"model\": \"talk\", \"messages\": [{\"role\": \"user\", \"content\": "
+                       "\"the the the the the the the the the the\"}]}"),
+                  400, "shorten them");
+}
+
+static void streams_are_events_that_end(void **state)
+{
+    (void)state;
+    need_server();
+    const char *a = complete("{\"model\": \"lm\", \"prompt\": \"the\", \"max_tokens\": 5, \"stream\": true, "
+                             "\"temperature\": 0, \"stream_options\": {\"include_usage\": true}}");
+    assert_answer(a, 200,
+                  "Content-Type: text/event-stream|Cache-Control: no-cache|data: {\"id\": \"cmpl-|"
+                  "\"finish_reason\": null}], \"usage\": null}\n\n|\"finish_reason\": \"length\"|"
+                  "\"choices\": [], \"usage\": {\"prompt_tokens\": 2, \"completion_tokens\": 5, |"
+                  "data: [DONE]\n\n");
+    /* the pieces are the text */
+    char text[1024] = {0};
+    for (const char *at = a; (at = strstr(at, "\"text\": \"")); at += 9)
+        strncat(text, at + 9, strcspn(at + 9, "\""));
+    const char *whole = expected("the", (hd_generate_opt){.tokens = 5});
+    assert_int_equal(strlen(text), strlen(whole) - 2);
+    assert_memory_equal(text, whole + 1, strlen(text));
+    assert_answer(chat("{\"model\": \"talk\", \"messages\": [{\"role\": \"user\", \"content\": \"the\"}], "
+                       "\"max_tokens\": 3, \"stream\": true}"),
+                  200,
+                  "\"object\": \"chat.completion.chunk\"|\"delta\": {\"role\": \"assistant\", \"content\": "
+                  "\"\"}|\"delta\": {}, \"logprobs\": null, \"finish_reason\": \"|data: [DONE]");
+    assert_answer(chat("{\"model\": \"lm\", \"messages\": [{\"role\": \"user\", \"content\": \"the\"}], "
+                       "\"stream\": true}"),
+                  400, "no chat template");
+}
+
+/* Of an endless text nothing is computed any more soon after its reader has left. */
+static void who_hangs_up_frees_the_seats(void **state)
+{
+    (void)state;
+    need_server();
+    static const char body[] = "{\"model\": \"lm\", \"prompt\": \"the\", \"max_tokens\": 1000000, "
+                               "\"temperature\": 0, \"stream\": true}";
+    char request[512];
+    int c = dial(both.port);
+    snprintf(request, sizeof request,
+             "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n" JSON "Content-Length: %zu\r\n\r\n%s",
+             strlen(body), body);
+    say(c, request, strlen(request));
+    assert_true(recv(c, request, sizeof request, 0) > 0);
+    close(c);
+    double from = hd_seconds();
+    while (hd_engine_now(both.model[0].engine).running) {
+        assert_true(hd_seconds() - from < (HEED_SANITIZED ? 5 : 0.2));
+        usleep(1000);
+    }
+    assert_int_equal(hd_engine_now(both.model[0].engine).jobs[HD_JOB_CANCELED], 1);
+}
+
+static void wrong_requests_are_told_so(void **state)
+{
+    (void)state;
+    need_server();
+    static const struct {
+        int status;
+        const char *body, *parts;
+    } cases[] = {
+        {404, "{\"model\": \"none\", \"prompt\": \"a\"}", "\"code\": \"model_not_found\"|\"param\": null"},
+        {400, "{\"prompt\": \"a\"}", "model"},
+        {400, "{\"model\": \"lm\", \"prompt\": 7}", "'prompt'"},
+        {400, "{\"model\": \"lm\", \"prompt\": [\"a\", 7]}", "'prompt'"},
+        {400, "{\"model\": \"lm\", \"prompt\": [99999]}", "'prompt'"},
+        {400, "{\"model\": \"lm\", \"prompt\": []}", "'prompt'"},
+        {400, "{\"model\": \"lm\", \"prompt\": \"a\", \"n\": 0}", "'n'"},
+        {400, "{\"model\": \"lm\", \"prompt\": \"a\", \"temperature\": \"x\"}", "'temperature'"},
+        {400, "{\"model\": \"lm\", \"prompt\": \"a\", \"temperature\": 3}", "from 0 to 2"},
+        {400, "{\"model\": \"lm\", \"prompt\": \"a\", \"stop\": \"\"}", "'stop'"},
+        {400, "{\"model\": \"lm\", \"prompt\": \"a\", \"stream\": 1}", "'stream'"},
+        {400, "{\"model\": \"lm\", \"prompt\": \"a\", \"best_of\": 2}", "'best_of'"},
+        {400, "{\"model\": \"lm\", \"prompt\": \"a\", \"presence_penalty\": 1}", "'presence_penalty'"},
+        {400, "{\"model\": \"lm\", \"prompt\": \"a\", \"logit_bias\": {\"5\": 1}}", "'logit_bias'"},
+        {400, "{\"model\": \"lm\", \"prompt\": \"a\", \"seed\": \"x\"}", "'seed'"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        assert_answer(complete(cases[i].body), cases[i].status, cases[i].parts);
+    assert_answer(chat("{\"model\": \"talk\", \"messages\": []}"), 400, "'messages'");
+    assert_answer(chat("{\"model\": \"talk\", \"messages\": [{\"role\": \"king\", \"content\": \"a\"}]}"),
+                  400, "messages[0].role");
+    assert_answer(chat("{\"model\": \"talk\", \"messages\": [{\"role\": \"user\", \"content\": "
+                       "[{\"type\": \"image_url\"}]}]}"),
+                  400, "'content'");
+    assert_answer(complete("{\"model\": \"lm\", \"prompt\": [5, 6], \"max_tokens\": 2}"), 200,
+                  "\"prompt_tokens\": 2");
+    assert_answer(complete("{\"model\": \"lm\", \"max_tokens\": 2}"), 200, "\"completion_tokens\": 2");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(completions_are_those_of_heed_generate),
+        cmocka_unit_test(stops_end_texts),
+        cmocka_unit_test(chats_go_through_the_template),
+        cmocka_unit_test(streams_are_events_that_end),
+        cmocka_unit_test(who_hangs_up_frees_the_seats),
+        cmocka_unit_test(wrong_requests_are_told_so),
+    };
+    return outcome(cmocka_run_group_tests(tests, begin, end));
+}
