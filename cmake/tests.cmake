@@ -57,6 +57,13 @@ if(NOT HEED_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     add_test(NAME digests COMMAND ${PROJECT_SOURCE_DIR}/tests/digests/run $<TARGET_FILE:heed_program>)
     set_tests_properties(digests PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${heed_patience} PROCESSORS 2)
 endif()
+# The page of heed serve in a browser, which is not what sanitizers are for.
+if(HEED_PYTHON AND NOT HEED_SANITIZE)
+    add_test(NAME serve.page COMMAND ${HEED_PYTHON} ${PROJECT_SOURCE_DIR}/tests/serve/page/page_test.py $<TARGET_FILE:heed_program>)
+else()
+    add_test(NAME serve.page COMMAND sh -c "echo 'skipped: no python3, or sanitizers'; exit 77")
+endif()
+set_tests_properties(serve.page PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
 # Last: it reads what the tests that the page names have said.
 add_test(NAME lectures COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-lectures --build ${PROJECT_BINARY_DIR})
 set_tests_properties(lectures PROPERTIES DEPENDS "${heed_tests}" TIMEOUT ${heed_patience})
