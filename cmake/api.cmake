@@ -5,7 +5,7 @@ foreach(file IN LISTS heed_examples)
     cmake_path(GET file STEM noun)
     add_executable(example_${noun} ${file})
     target_include_directories(example_${noun} PRIVATE include)
-    target_link_libraries(example_${noun} PRIVATE heed)
+    target_link_libraries(example_${noun} PRIVATE heed m)
 endforeach()
 
 add_executable(tiny_model tests/api/tiny_model.c)

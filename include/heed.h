@@ -66,7 +66,8 @@ typedef enum heed_status {
     HEED_ELIMIT = 6,   /* limit exceeded */
     HEED_ENUMBER = 7,  /* not a finite number */
     HEED_EMISSING = 8, /* not available in this build or on this device */
-    HEED_EDEVICE = 9   /* the device failed */
+    HEED_EDEVICE = 9,  /* the device failed */
+    HEED_ESTOPPED = 10 /* stopped by heed_context_stop */
 } heed_status;
 
 /* Version of the library in use, "major.minor.patch"; the header's may differ. Any thread. */
@@ -113,7 +114,9 @@ typedef struct heed_model_options {
 /* Sets the defaults: best, "cpu", auto, no shortlist. size is sizeof *options. Any thread. */
 HEED_API void heed_model_options_init(heed_model_options *options, size_t size);
 
-/* Opens the model in a folder written by `heed train`. options may be NULL: the defaults. The caller owns the
+/* Opens the model in a folder written by `heed train`, whatever its task: heed_translate is for translators,
+   heed_generate for language models, heed_fill for masked ones, heed_classify for those that give labels;
+   the others say who can do what. options may be NULL: the defaults. The caller owns the
    model in *out and frees it with heed_model_free; the folder is not needed afterwards. Fails with HEED_EFILE
    or HEED_EFORMAT if the folder has no complete model, HEED_EARG for invalid options, HEED_EMISSING for a
    device that does not exist, HEED_EDEVICE for one that fails, HEED_ENOMEM. Any thread. */
@@ -158,6 +161,16 @@ HEED_API void heed_context_options_init(heed_context_options *options, size_t si
    cannot be started, HEED_ENOMEM. Any thread. */
 HEED_API heed_status heed_context_new(heed_context **out, heed_model *model,
                                       const heed_context_options *options, heed_error *error);
+
+/* Ends the call that uses the context now: it fails with HEED_ESTOPPED once the step that it computes is
+   done. Where none does, nothing happens. Any thread; accepts NULL. */
+HEED_API void heed_context_stop(heed_context *context);
+
+/* Multiplies what attention heads give by factors, in all calls that follow:
+   "enc.2.self.5=0,dec.*.cross.*=0.5", as `heed translate --heads` takes them. Each call replaces what the one
+   before set; NULL or "": none. Fails with HEED_EARG for a head that the model does not have, HEED_ENOMEM;
+   then the factors are as before. */
+HEED_API heed_status heed_context_heads(heed_context *context, const char *heads, heed_error *error);
 
 /* Frees the context; results stay. Accepts NULL. Any thread, but not during a call that uses the context. */
 HEED_API void heed_context_free(heed_context *context);
@@ -318,6 +331,180 @@ HEED_API void heed_translate_options_init(heed_translate_options *options, size_
 HEED_API heed_status heed_translate(heed_context *context, const char *const *lines, size_t count,
                                     const heed_translate_options *options, heed_results **out,
                                     heed_error *error);
+
+/* -- texts of language models -- */
+
+/* A text behind a prompt. */
+typedef struct heed_text {
+    const char *text;       /* UTF-8, without the prompt and without what stopped it; ends with a zero byte */
+    size_t size;            /* bytes */
+    bool stopped;           /* by a stop or an end token, not by the number of tokens */
+    size_t tokens;          /* written */
+    double log_probability; /* natural, of the tokens, by the model as it is */
+    size_t length;          /* tokens read and written */
+    const int32_t *id;      /* [length] */
+} heed_text;
+
+typedef struct heed_texts {
+    size_t count;                 /* prompts times samples */
+    const heed_text *const *text; /* [count]: the samples of the first prompt, of the second ... */
+} heed_texts;
+
+HEED_API void heed_texts_free(heed_texts *texts); /* as heed_results_free */
+
+/* Receives what text `which` of the results has got more, as soon as it cannot begin a stop; whole characters
+   that do not end with a zero byte. HEED_OK: continue; any other status ends heed_generate, which returns it.
+   Runs in the thread that called heed_generate and must not use its context, but for heed_context_stop. */
+typedef heed_status heed_text_fn(void *user, size_t which, const char *text, size_t size);
+
+typedef struct heed_generate_options {
+    size_t size;          /* of this struct; set by heed_generate_options_init */
+    size_t tokens;        /* most for each text, 1 to 100000000; 200 */
+    size_t samples;       /* texts for each prompt, 1 to 100000; 1 */
+    double temperature;   /* 0: always the likeliest token, to 100; 1 */
+    size_t top_k;         /* sample from the k most likely tokens; 0: all */
+    double top_p;         /* sample from the most likely tokens whose probabilities add up to this; 0: all */
+    double min_p;         /* sample from tokens at least so many times as likely as the likeliest; 0: all */
+    double repetition;    /* penalty of tokens that already occur, 0.01 to 100; 1: none */
+    size_t no_repeat;     /* no run of so many tokens comes twice; 0: any may */
+    uint64_t seed;        /* 1 */
+    int32_t first_prompt; /* number of the first prompt, which samples depend on; 0 */
+    const char *const *stop; /* [stops]: a text ends before the first of them; none is empty */
+    size_t stops;
+    const size_t *prompt_size; /* [count] bytes of each prompt; NULL: each ends with a zero byte */
+    heed_text_fn *tell;        /* NULL: nobody is told before the end */
+    void *tell_user;           /* passed to tell */
+} heed_generate_options;
+
+/* Sets the defaults, those of `heed generate`. size is sizeof *options. Any thread. */
+HEED_API void heed_generate_options_init(heed_generate_options *options, size_t size);
+
+/* Continues `count` prompts of UTF-8 side by side; none changes what becomes of the others. What the model's
+   generation_config.json says of how texts end holds; how tokens are drawn is what the options say. The
+   caller frees *out with heed_texts_free. Fails with HEED_EARG for invalid arguments or a model that does not
+   write, HEED_ESTOPPED, the status of `tell`, and as heed_translate does. */
+HEED_API heed_status heed_generate(heed_context *context, const char *const *prompts, size_t count,
+                                   const heed_generate_options *options, heed_texts **out, heed_error *error);
+
+/* -- vectors -- */
+
+/* How the rows of a line become one vector. */
+typedef enum heed_pooling {
+    HEED_POOLING_AUTO = 0, /* as the model's folder says; else the mean */
+    HEED_POOLING_MEAN = 1,
+    HEED_POOLING_LAST = 2,
+    HEED_POOLING_MAX = 3,
+    HEED_POOLING_FIRST = 4
+} heed_pooling;
+
+typedef struct heed_embed_options {
+    size_t size; /* of this struct; set by heed_embed_options_init */
+    heed_pooling pooling;
+    bool normalize;          /* every vector to length 1 */
+    bool whole;              /* a line that is too long has no vector; false: it is cut */
+    const size_t *line_size; /* [count] bytes of each line; NULL: each ends with a zero byte */
+} heed_embed_options;
+
+typedef struct heed_vector {
+    heed_status status; /* HEED_OK, or why there is none */
+    const char *error;  /* its message, "" for HEED_OK */
+    size_t tokens;      /* read; 0: an empty line has no vector */
+    const float *value; /* [width]; NULL: there is none */
+} heed_vector;
+
+typedef struct heed_vectors {
+    size_t count, width;
+    const heed_vector *const *vector; /* [count], in the order of the lines */
+} heed_vectors;
+
+HEED_API void heed_vectors_free(heed_vectors *vectors); /* as heed_results_free */
+HEED_API void heed_embed_options_init(heed_embed_options *options, size_t size);
+
+/* A vector for each line, those of `heed embed`: of translators, language models, masked ones, classifiers.
+   options may be NULL. */
+HEED_API heed_status heed_embed(heed_context *context, const char *const *lines, size_t count,
+                                const heed_embed_options *options, heed_vectors **out, heed_error *error);
+
+/* -- missing words, labels, scores -- */
+
+typedef struct heed_choice {
+    const char *text;   /* a token as in the vocabulary, or a label; "" for a regression */
+    int32_t id;         /* of the token or of the class */
+    double probability; /* of a regression: the number */
+} heed_choice;
+
+typedef struct heed_choices { /* of one place */
+    size_t count;
+    const heed_choice *const *choice; /* [count], the likeliest first */
+} heed_choices;
+
+typedef struct heed_answer {       /* of one line */
+    heed_status status;            /* HEED_OK, or why there is no answer */
+    const char *error;             /* its message, "" for HEED_OK */
+    size_t count;                  /* of heed_fill: "[MASK]"s; of a tagger: words; else 1 */
+    const heed_choices *const *at; /* [count] */
+} heed_answer;
+
+typedef struct heed_answers {
+    size_t count;
+    const heed_answer *const *answer; /* [count], in the order of the lines */
+} heed_answers;
+
+HEED_API void heed_answers_free(heed_answers *answers); /* as heed_results_free */
+
+/* What most likely stands at each "[MASK]" of the lines, the `top` best; for masked language models. */
+HEED_API heed_status heed_fill(heed_context *context, const char *const *lines, size_t count, size_t top,
+                               heed_answers **out, heed_error *error);
+
+/* The labels of the lines, the `top` likeliest, 0: all; of a tagger for each word. A line of a model that
+   compares texts has a tab between the two. */
+HEED_API heed_status heed_classify(heed_context *context, const char *const *lines, size_t count, size_t top,
+                                   heed_answers **out, heed_error *error);
+
+/* What a model thinks of a given text. */
+typedef struct heed_verdict {
+    heed_status status;     /* HEED_OK, or why there is no score, which is minus infinity then */
+    const char *error;      /* its message, "" for HEED_OK */
+    double log_probability; /* natural; the sum over the tokens */
+    size_t tokens;          /* its end included */
+} heed_verdict;
+
+typedef struct heed_verdicts {
+    size_t count;
+    const heed_verdict *const *verdict; /* [count], in the order of the texts */
+} heed_verdicts;
+
+HEED_API void heed_verdicts_free(heed_verdicts *verdicts); /* as heed_results_free */
+
+/* Scores texts, as `heed rank` does: by a translator as translations of the sources, by a language model,
+   which reads no sources (NULL), as whole lines. */
+HEED_API heed_status heed_score(heed_context *context, const char *const *sources, const char *const *texts,
+                                size_t count, heed_verdicts **out, heed_error *error);
+
+/* -- tokens -- */
+
+typedef enum heed_side {
+    HEED_SIDE_SOURCE = 0, /* what the model reads */
+    HEED_SIDE_TARGET = 1  /* what it writes; for models other than translators the same */
+} heed_side;
+
+typedef struct heed_tokens {
+    size_t length;
+    const int32_t *id;         /* [length] */
+    const char *const *token;  /* [length], as in the vocabulary */
+    const size_t *begin, *end; /* [length]: bytes of the text that each token stands for */
+} heed_tokens;
+
+HEED_API void heed_tokens_free(heed_tokens *tokens); /* as heed_results_free */
+
+/* The tokens of a text, without special ones. text_size: its bytes. Any thread. */
+HEED_API heed_status heed_tokenize(heed_model *model, heed_side side, const char *text, size_t text_size,
+                                   heed_tokens **out, heed_error *error);
+
+/* The text of tokens: at most room - 1 bytes and a zero byte go to `text`, whose size goes to *text_size,
+   also where it did not fit; text may be NULL where room is 0. Any thread. */
+HEED_API heed_status heed_detokenize(heed_model *model, heed_side side, const int32_t *id, size_t length,
+                                     char *text, size_t room, size_t *text_size, heed_error *error);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,12 @@
     print(cross.row_labels, cross.column_labels, cross.weights[-1, 0, 0, 0])
     numpy.asarray(cross.weights)                  # without a copy
 
+    with heed.Model("gpt-folder") as gpt:         # other models: generate, embed, fill, classify, score, tokenize
+        print(gpt.generate(["To be"], tokens=40, temperature=0.8)[0].text)
+        for piece in gpt.stream("To be", tokens=40):
+            print(piece, end="", flush=True)
+        gpt.heads("0.self.1=0")                   # of this thread, until gpt.heads(None)
+
 A model may be used by any number of threads; each gets its own context when it first translates. The library
 computes without holding Python's lock. close(), or the end of a with block, frees a model's memory at once; otherwise
 it is freed when Python collects the model.
@@ -24,22 +30,27 @@ the checkout that contains this file, in the library folder above its installed 
 
 import ctypes
 import os
+import queue
 import threading
 import weakref
 from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_float, c_int, c_int32, c_size_t
 from ctypes import c_uint64, c_void_p
 
-__all__ = ["Attention", "Error", "Hypothesis", "Model", "Translation", "version"]
+__all__ = ["Answer", "Attention", "Choice", "Error", "Hypothesis", "Model", "Text", "Tokens", "Translation", "Verdict",
+           "version"]
 
-STATUS = ("OK", "ENOMEM", "EARG", "ESHAPE", "EFILE", "EFORMAT", "ELIMIT", "ENUMBER", "EMISSING", "EDEVICE")
+STATUS = ("OK", "ENOMEM", "EARG", "ESHAPE", "EFILE", "EFORMAT", "ELIMIT", "ENUMBER", "EMISSING", "EDEVICE",
+          "ESTOPPED")
 CHECKPOINTS = ("best", "last")
-PRECISIONS = ("auto", "f32", "bf16")
+PRECISIONS = ("auto", "f32", "bf16", "int8")
 SEARCHES = ("beam", "sample", "exhaustive")
 LENGTH_PENALTIES = ("none", "average", "gnmt")
 STOPS = ("proven", "full", "limit", "best")
 LONGS = ("split", "truncate", "skip")
 SENTENCES = ("auto", "split", "keep")
 KINDS = ("encoder", "decoder", "cross")
+POOLINGS = ("auto", "mean", "last", "max", "first")
+SIDES = ("source", "target")
 
 
 class Error(Exception):
@@ -156,6 +167,94 @@ class _TranslateOptions(ctypes.Structure):
     ]
 
 
+class _Text(ctypes.Structure):
+    _fields_ = [
+        ("text", c_char_p),
+        ("size", c_size_t),
+        ("stopped", c_bool),
+        ("tokens", c_size_t),
+        ("log_probability", c_double),
+        ("length", c_size_t),
+        ("id", POINTER(c_int32)),
+    ]
+
+
+_TextFn = ctypes.CFUNCTYPE(c_int, c_void_p, c_size_t, c_void_p, c_size_t)
+
+
+class _GenerateOptions(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("tokens", c_size_t),
+        ("samples", c_size_t),
+        ("temperature", c_double),
+        ("top_k", c_size_t),
+        ("top_p", c_double),
+        ("min_p", c_double),
+        ("repetition", c_double),
+        ("no_repeat", c_size_t),
+        ("seed", c_uint64),
+        ("first_prompt", c_int32),
+        ("stop", POINTER(c_char_p)),
+        ("stops", c_size_t),
+        ("prompt_size", POINTER(c_size_t)),
+        ("tell", _TextFn),
+        ("tell_user", c_void_p),
+    ]
+
+
+class _EmbedOptions(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("pooling", c_int),
+        ("normalize", c_bool),
+        ("whole", c_bool),
+        ("line_size", POINTER(c_size_t)),
+    ]
+
+
+class _Vector(ctypes.Structure):
+    _fields_ = [("status", c_int), ("error", c_char_p), ("tokens", c_size_t), ("value", POINTER(c_float))]
+
+
+class _Vectors(ctypes.Structure):
+    _fields_ = [("count", c_size_t), ("width", c_size_t), ("at", POINTER(POINTER(_Vector)))]
+
+
+class _Choice(ctypes.Structure):
+    _fields_ = [("text", c_char_p), ("id", c_int32), ("probability", c_double)]
+
+
+class _Choices(ctypes.Structure):
+    _fields_ = [("count", c_size_t), ("choice", POINTER(POINTER(_Choice)))]
+
+
+class _Answer(ctypes.Structure):
+    _fields_ = [("status", c_int), ("error", c_char_p), ("count", c_size_t), ("at", POINTER(POINTER(_Choices)))]
+
+
+class _Verdict(ctypes.Structure):
+    _fields_ = [("status", c_int), ("error", c_char_p), ("log_probability", c_double), ("tokens", c_size_t)]
+
+
+def _list_of(struct):
+    """A count, and pointers to so many of a struct."""
+    return type("_Listed", (ctypes.Structure,), {"_fields_": [("count", c_size_t), ("at", POINTER(POINTER(struct)))]})
+
+
+_Texts, _Answers, _Verdicts = _list_of(_Text), _list_of(_Answer), _list_of(_Verdict)
+
+
+class _Tokens(ctypes.Structure):
+    _fields_ = [
+        ("length", c_size_t),
+        ("id", POINTER(c_int32)),
+        ("token", POINTER(c_char_p)),
+        ("begin", POINTER(c_size_t)),
+        ("end", POINTER(c_size_t)),
+    ]
+
+
 # -- the library --
 
 
@@ -194,6 +293,22 @@ def _declare(library):
         ("translate_options_init", None, translate, size),
         ("translate", c_int, c_void_p, POINTER(c_char_p), size, translate, POINTER(results), error),
         ("results_free", None, results),
+        ("context_stop", None, c_void_p),
+        ("context_heads", c_int, c_void_p, c_char_p, error),
+        ("generate_options_init", None, POINTER(_GenerateOptions), size),
+        ("generate", c_int, c_void_p, POINTER(c_char_p), size, POINTER(_GenerateOptions), POINTER(POINTER(_Texts)), error),
+        ("texts_free", None, POINTER(_Texts)),
+        ("embed_options_init", None, POINTER(_EmbedOptions), size),
+        ("embed", c_int, c_void_p, POINTER(c_char_p), size, POINTER(_EmbedOptions), POINTER(POINTER(_Vectors)), error),
+        ("vectors_free", None, POINTER(_Vectors)),
+        ("fill", c_int, c_void_p, POINTER(c_char_p), size, size, POINTER(POINTER(_Answers)), error),
+        ("classify", c_int, c_void_p, POINTER(c_char_p), size, size, POINTER(POINTER(_Answers)), error),
+        ("answers_free", None, POINTER(_Answers)),
+        ("score", c_int, c_void_p, POINTER(c_char_p), POINTER(c_char_p), size, POINTER(POINTER(_Verdicts)), error),
+        ("verdicts_free", None, POINTER(_Verdicts)),
+        ("tokenize", c_int, c_void_p, c_int, c_char_p, size, POINTER(POINTER(_Tokens)), error),
+        ("tokens_free", None, POINTER(_Tokens)),
+        ("detokenize", c_int, c_void_p, c_int, POINTER(c_int32), size, c_char_p, size, POINTER(size), error),
     ]
     for name, result, *arguments in functions:
         function = getattr(library, "heed_" + name)
@@ -304,6 +419,66 @@ class Translation:
 
     def __repr__(self):
         return f"<heed.Translation {self.text!r}>" if not self.error else f"<heed.Translation: {self.error}>"
+
+
+class Text:
+    """What a language model wrote: text; stopped (by a stop or an end, not by the number of tokens); tokens, their number;
+    log_probability; ids of all that was read and written."""
+
+    def __init__(self, t):
+        self.text = _text(t.text)
+        self.stopped = t.stopped
+        self.tokens = t.tokens
+        self.log_probability = t.log_probability
+        self.ids = t.id[: t.length]
+
+    def __repr__(self):
+        return f"<heed.Text {self.text!r}>"
+
+
+class Choice:
+    """A token or a label: text, id, probability (of a regression: the number)."""
+
+    def __init__(self, c):
+        self.text, self.id, self.probability = _text(c.text), c.id, c.probability
+
+    def __repr__(self):
+        return f"<heed.Choice {self.text!r} {self.probability:.4f}>"
+
+
+class Answer:
+    """The answer to a line: places, for each [MASK] or word or for the whole line, a list of Choice, the likeliest first.
+    error: None, or an Error with the reason why there is none; it is not raised."""
+
+    def __init__(self, a):
+        self.error = Error(a.status, _text(a.error)) if a.status else None
+        self.places = [[Choice(c.contents) for c in p.contents.choice[: p.contents.count]] for p in a.at[: a.count]]
+
+    def __repr__(self):
+        return f"<heed.Answer {self.places!r}>" if not self.error else f"<heed.Answer: {self.error}>"
+
+
+class Verdict:
+    """What a model thinks of a text: log_probability, tokens; error as of Answer."""
+
+    def __init__(self, v):
+        self.error = Error(v.status, _text(v.error)) if v.status else None
+        self.log_probability, self.tokens = v.log_probability, v.tokens
+
+    def __repr__(self):
+        return f"<heed.Verdict {self.log_probability:.4f} of {self.tokens} tokens>"
+
+
+class Tokens:
+    """Tokens of a text: ids, tokens as in the vocabulary, spans (begin, end) of bytes that they stand for."""
+
+    def __init__(self, t):
+        self.ids = t.id[: t.length]
+        self.tokens = [_text(p) for p in t.token[: t.length]]
+        self.spans = list(zip(t.begin[: t.length], t.end[: t.length]))
+
+    def __repr__(self):
+        return f"<heed.Tokens {self.tokens!r}>"
 
 
 # -- models --
@@ -430,6 +605,141 @@ class Model:
         if attention:
             o.attention = _AttentionFn(lambda user, a: _collect(a.contents, collected, failures))
         return self._run(text, count, o, collected, failures)
+
+    def _listed(self, struct, free, wrap, function, *arguments):
+        """Calls a function that gives a list; a copy of it in Python."""
+        out = POINTER(struct)()
+        try:
+            _call(function, *arguments, byref(out))
+            return [wrap(one.contents) for one in out.contents.at[: out.contents.count]]
+        finally:
+            free(out)
+
+    def generate(self, prompts, *, stop=(), tell=None, **options):
+        """Continues prompts; returns a list of Text, those of the first prompt first.
+
+        tokens=200, samples=1, temperature=1, top_k, top_p, min_p, repetition=1, no_repeat, seed=1, first_prompt=0; stop: a
+        list of texts before which a text ends. tell(which, piece): told of each text while it comes; what it raises ends
+        the call.
+        """
+        o, failures = _GenerateOptions(), []
+        _library.heed_generate_options_init(byref(o), ctypes.sizeof(o))
+        for name, value in options.items():
+            if name not in self._draws:
+                raise TypeError(f"generate has no option {name!r}")
+            setattr(o, name, value)
+        text, o.prompt_size, count = _strings(prompts, "prompts")
+        ends, _, o.stops = _strings(stop, "stop")
+        o.stop = ends
+
+        def told(user, which, piece, size):
+            try:
+                tell(which, _text(ctypes.string_at(piece, size)))
+                return 0
+            except BaseException as e:
+                failures.append(e)
+                return STATUS.index("ESTOPPED")
+
+        if tell:
+            o.tell = _TextFn(told)
+        try:
+            return self._listed(_Texts, _library.heed_texts_free, Text, _library.heed_generate, self._context(), text, count,
+                                byref(o))
+        except Error:
+            if failures:
+                raise failures[0]
+            raise
+
+    _draws = ("tokens", "samples", "temperature", "top_k", "top_p", "min_p", "repetition", "no_repeat", "seed", "first_prompt")
+
+    def stream(self, prompt, **options):
+        """Yields pieces of the text behind a prompt while it is written, as generate does it. Leaving the loop ends it."""
+        pieces, end = queue.Queue(), object()
+
+        def write():
+            try:
+                self._own.context = context
+                self.generate([prompt], tell=lambda which, piece: pieces.put(piece), **options)
+                pieces.put(end)
+            except BaseException as e:
+                pieces.put(e)
+
+        self._context()
+        context = self._own.context
+        thread = threading.Thread(target=write)
+        thread.start()
+        try:
+            while (piece := pieces.get()) is not end:
+                if isinstance(piece, BaseException):
+                    raise piece
+                yield piece
+        finally:
+            while thread.is_alive():  # a stop before its call has begun has no effect
+                _library.heed_context_stop(context.value)
+                thread.join(0.01)
+
+    def embed(self, lines, *, pooling="auto", normalize=False, whole=False):
+        """A vector for each line, as a list of floats; None for an empty line. Raises heed.Error for one that cannot be read.
+        pooling: "auto", "mean", "last", "max", "first". whole: lines that are too long are not cut."""
+        o = _EmbedOptions()
+        _library.heed_embed_options_init(byref(o), ctypes.sizeof(o))
+        o.pooling, o.normalize, o.whole = _choice(pooling, POOLINGS, "pooling"), normalize, whole
+        text, o.line_size, count = _strings(lines, "lines")
+        out = POINTER(_Vectors)()
+        try:
+            _call(_library.heed_embed, self._context(), text, count, byref(o), byref(out))
+            found = []
+            for i in range(count):
+                v = out.contents.at[i].contents
+                if v.status:
+                    raise Error(v.status, f"line {i + 1}: {_text(v.error)}")
+                found.append(v.value[: out.contents.width] if v.value else None)
+            return found
+        finally:
+            _library.heed_vectors_free(out)
+
+    def fill(self, lines, top=5):
+        """What most likely stands at each [MASK]: a list of Answer, one for each line."""
+        text, _, count = _strings(lines, "lines")
+        return self._listed(_Answers, _library.heed_answers_free, Answer, _library.heed_fill, self._context(), text, count, top)
+
+    def classify(self, lines, top=0):
+        """The likeliest labels (0: all) of each line, of a tagger of each word: a list of Answer."""
+        text, _, count = _strings(lines, "lines")
+        return self._listed(_Answers, _library.heed_answers_free, Answer, _library.heed_classify, self._context(), text, count,
+                            top)
+
+    def score(self, texts, sources=None):
+        """What the model thinks of texts, of a translator as translations of sources: a list of Verdict."""
+        text, _, count = _strings(texts, "texts")
+        source, given = None, count
+        if sources is not None:
+            source, _, given = _strings(sources, "sources")
+        if given != count:
+            raise ValueError(f"{given} sources for {count} texts")
+        return self._listed(_Verdicts, _library.heed_verdicts_free, Verdict, _library.heed_score, self._context(), source, text,
+                            count)
+
+    def tokenize(self, text, side="source"):
+        """The Tokens of a text, without special ones."""
+        data, out = text.encode("utf-8", "surrogatepass"), POINTER(_Tokens)()
+        try:
+            _call(_library.heed_tokenize, self._model.value, _choice(side, SIDES, "side"), data, len(data), byref(out))
+            return Tokens(out.contents)
+        finally:
+            _library.heed_tokens_free(out)
+
+    def detokenize(self, ids, side="source"):
+        """The text of ids."""
+        side, id, size = _choice(side, SIDES, "side"), (c_int32 * len(ids))(*ids), c_size_t()
+        _call(_library.heed_detokenize, self._model.value, side, id, len(ids), None, 0, byref(size))
+        text = ctypes.create_string_buffer(size.value + 1)
+        _call(_library.heed_detokenize, self._model.value, side, id, len(ids), text, size.value + 1, byref(size))
+        return _text(text.raw[: size.value])
+
+    def heads(self, factors):
+        """Factors of attention heads for what this thread asks from now on: "enc.2.self.5=0"; None: none."""
+        _call(_library.heed_context_heads, self._context(), None if factors is None else factors.encode())
 
     _numbers = ("beam", "n_best", "alpha", "max_length", "max_ratio", "min_length", "temperature", "top_k",
                 "top_p", "seed", "first_line", "max_source", "batch", "force")

@@ -1,10 +1,12 @@
-/* Errors and option structs at the border of the library. */
+/* Errors, option structs and lines at the border of the library. */
 #include <stdio.h>
 #include <string.h>
 
 #include "api/api.h"
 
 _Static_assert(sizeof((heed_error *)0)->text == sizeof((hd_err *)0)->text, "error texts differ in size");
+
+enum { LINE_MOST = 1 << 28 }; /* bytes: places in a line are 32-bit numbers */
 
 heed_status hd_api_end(heed_error *to, const hd_err *err, hd_status s)
 {
@@ -37,5 +39,19 @@ hd_status hd_api_options(void *to, size_t size, const void *from, const char *na
                 "the options are of a newer heed.h and ask for something version %s does not have",
                 heed_version());
     memcpy(to, from, given < size ? given : size);
+    return HD_OK;
+}
+
+hd_status hd_api_lines(hd_line *to, const char *const *text, const size_t *size, size_t count,
+                       const char *what, bool may_miss, hd_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!text[i] && !may_miss)
+            return hd_err_set(err, HD_EARG, "%s %zu of %zu is NULL", what, i + 1, count);
+        to[i] = text[i] ? (hd_line){text[i], size ? size[i] : strlen(text[i])} : (hd_line){NULL, 0};
+        if (to[i].size > LINE_MOST)
+            return hd_err_set(err, HD_ELIMIT, "%s %zu of %zu has %zu bytes, at most %d are possible", what,
+                              i + 1, count, to[i].size, LINE_MOST);
+    }
     return HD_OK;
 }

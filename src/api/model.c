@@ -1,6 +1,7 @@
 /* A model that threads share. Easy to get wrong: it must outlive all that point into it, so its users are
    counted. */
 #include <stdio.h>
+#include <string.h>
 
 #include "api/api.h"
 #include "base/mem.h"
@@ -27,7 +28,8 @@ static hd_status settle(const heed_model *m, hd_err *err)
 {
     hd_backend *b = m->backend;
     hd_real first;
-    b->download(b, &first, m->translator.model.params->value, sizeof first);
+    if (!m->folder.model.params) return HD_OK; /* counts are the host's */
+    b->download(b, &first, m->folder.model.params->value, sizeof first);
     return b->error[0] ? hd_err_set(err, HD_EDEVICE, "%s", b->error) : HD_OK;
 }
 
@@ -53,12 +55,13 @@ static hd_status open_model(heed_model *m, const char *folder, const heed_model_
                        err);
     if (!s && m->backend->dry)
         s = hd_err_set(err, HD_EMISSING, "device '%s' does not compute: use cpu or cuda", m->backend->name);
-    if (!s)
-        s = hd_model_folder_open(&m->translator, folder, "translate", m->backend, (hd_weights)o.checkpoint,
-                                 err);
+    if (!s) s = hd_model_folder_open(&m->folder, folder, NULL, m->backend, (hd_weights)o.checkpoint, err);
+    if (!s && !strcmp(m->folder.task->verb, "generate"))
+        s = hd_generation_read(&m->generation, folder, hd_model_folder_lm(&m->folder)->opt.vocab, err);
+    if (!s && o.shortlist) s = hd_api_reads(m, "translate", "a shortlist is for translators", err);
     if (!s && o.shortlist && !m->backend->narrow)
         s = hd_err_set(err, HD_EMISSING, "a shortlist needs the CPU, not device '%s'", m->backend->name);
-    if (!s && o.shortlist) s = hd_lexicon_open_given(&m->shortlist, o.shortlist, &m->translator, NULL, err);
+    if (!s && o.shortlist) s = hd_lexicon_open_given(&m->shortlist, o.shortlist, &m->folder, NULL, err);
     return s ? s : settle(m, err);
 }
 
@@ -91,7 +94,8 @@ void heed_model_free(heed_model *model)
     /* the last one must see what all the others did */
     if (!model || atomic_fetch_sub_explicit(&model->users, 1, memory_order_acq_rel) > 1) return;
     hd_shortlist_free(model->shortlist);
-    hd_model_folder_release(&model->translator);
+    hd_generation_release(&model->generation);
+    hd_model_folder_release(&model->folder);
     hd_backend_free(model->backend);
     hd_mem_free(model);
 }

@@ -24,7 +24,7 @@ static const char *const *pieces_of(results *r, int side, const int32_t *id, siz
 {
     const char **piece = take(r, count, sizeof *piece);
     for (size_t i = 0; piece && i < count; i++) {
-        piece[i] = hd_tokenizer_piece(r->model->translator.tokenizer[side], id[i]);
+        piece[i] = hd_tokenizer_piece(r->model->folder.tokenizer[side], id[i]);
         if (!piece[i]) piece[i] = "";
     }
     return piece;

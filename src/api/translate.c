@@ -10,38 +10,19 @@
 HD_ATTENTION_LIST(X)
 #undef X
 
-enum { LINE_MOST = 1 << 28 }; /* bytes: places in a line are 32-bit numbers */
-
-/* -- lines -- */
-
-/* The texts of one side: of the lines, or of the prefixes, of which some may be missing. */
-static hd_status lines_of(hd_line *to, const char *const *text, const size_t *size, size_t count,
-                          const char *what, bool may_miss, hd_err *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!text[i] && !may_miss)
-            return hd_err_set(err, HD_EARG, "%s %zu of %zu is NULL", what, i + 1, count);
-        to[i] = text[i] ? (hd_line){text[i], size ? size[i] : strlen(text[i])} : (hd_line){NULL, 0};
-        if (to[i].size > LINE_MOST)
-            return hd_err_set(err, HD_ELIMIT, "%s %zu of %zu has %zu bytes, at most %d are possible", what,
-                              i + 1, count, to[i].size, LINE_MOST);
-    }
-    return HD_OK;
-}
-
 static hd_status find(heed_results **out, heed_context *c, const char *const *text, size_t count,
                       const heed_translate_options *o, const hd_translate_opt *opt, hd_err *err)
 {
     hd_translations found = {0};
     hd_line *line = hd_mem_array(count, sizeof *line), *prefix = NULL;
     if (!line) return hd_err_nomem(err, count * sizeof *line);
-    hd_status s = lines_of(line, text, o->line_size, count, "line", false, err);
+    hd_status s = hd_api_lines(line, text, o->line_size, count, "line", false, err);
     if (!s && o->prefix) {
         prefix = hd_mem_array(count, sizeof *prefix);
         if (!prefix) s = hd_err_nomem(err, count * sizeof *prefix);
-        if (!s) s = lines_of(prefix, o->prefix, o->prefix_size, count, "prefix", !o->force, err);
+        if (!s) s = hd_api_lines(prefix, o->prefix, o->prefix_size, count, "prefix", !o->force, err);
     }
-    if (!s) s = hd_translate(&found, &c->run, &c->model->translator, line, prefix, count, opt, err);
+    if (!s) s = hd_translate(&found, &c->run, &c->model->folder, line, prefix, count, opt, err);
     if (!s) s = hd_api_results(out, c->model, &found, err);
     hd_mem_free(prefix);
     hd_mem_free(line);
@@ -102,7 +83,7 @@ static hd_status attend(heed_context *c, const heed_translate_options *o, const 
                         hd_err *err)
 {
     listener l = {o, {.line = line, .translation = r->translation[line]}};
-    const hd_attention_of of = {.by = &c->model->translator, .found = hd_api_found(r, line)};
+    const hd_attention_of of = {.by = &c->model->folder, .found = hd_api_found(r, line)};
     return hd_attention_parts(&c->run, &of, hand_over, &l, err);
 }
 
@@ -130,16 +111,10 @@ heed_status heed_translate(heed_context *context, const char *const *lines, size
                            const heed_translate_options *options, heed_results **out, heed_error *error)
 {
     hd_err err = {0};
-    hd_status s = HD_OK;
     const char *missing = !context ? "context" : !lines && count ? "lines" : !out ? "out" : NULL;
-    if (missing)
-        s = hd_err_set(&err, HD_EARG, "heed_translate: %s is NULL", missing);
-    else if (atomic_flag_test_and_set(&context->busy))
-        s = hd_err_set(&err, HD_EARG,
-                       "heed_translate: the context is in use by another thread: create one for each thread");
-    else {
-        s = translate(out, context, lines, count, options, &err);
-        atomic_flag_clear(&context->busy);
-    }
-    return hd_api_end(error, &err, s);
+    hd_status s = hd_api_enter(context, "heed_translate", missing, &err);
+    const bool entered = !s;
+    if (!s) s = hd_api_reads(context->model, "translate", "heed_translate", &err);
+    if (!s) s = translate(out, context, lines, count, options, &err);
+    return hd_api_leave(context, entered, error, &err, s);
 }

@@ -16,7 +16,8 @@
     X(ELIMIT, "limit exceeded")                                  \
     X(ENUMBER, "not a finite number")                            \
     X(EMISSING, "not available in this build or on this device") \
-    X(EDEVICE, "the device failed")
+    X(EDEVICE, "the device failed")                              \
+    X(ESTOPPED, "stopped by the caller")
 
 typedef enum hd_status {
 #define X(name, text) HD_##name,

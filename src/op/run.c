@@ -50,6 +50,8 @@ void hd_run_begin(hd_run *r, hd_mode mode)
     r->again = false;
     r->steps++;
     hd_send_block(r);
+    if (r->halt && atomic_load_explicit(r->halt, memory_order_relaxed))
+        hd_fail(r, HD_ESTOPPED, "%s", hd_status_text(HD_ESTOPPED));
 }
 
 hd_status hd_run_status(const hd_run *r, hd_err *err)

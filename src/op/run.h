@@ -5,6 +5,8 @@
 #ifndef HD_OP_RUN_H
 #define HD_OP_RUN_H
 
+#include <stdatomic.h>
+
 #include "backend/backend.h"
 #include "base/arena.h"
 #include "base/log.h"
@@ -31,6 +33,7 @@ typedef struct hd_run {
     bool counting;        /* loads of experts are counted, though nothing is learned */
     uint32_t draws;       /* ops that drew in this step */
     const hd_probe *probe;
+    const atomic_bool *halt;  /* once it is true, what was to be the next step fails with HD_ESTOPPED; NULL */
     hd_heads *heads;          /* factors of attention heads (nn/block/heads.h); NULL: none */
     char scope[192];          /* of the layer being run; only kept with a probe or factors of heads */
     bool again;               /* a recomputed function runs a second time: a probe already has its values */

@@ -188,6 +188,73 @@ class Test(unittest.TestCase):
         self.assertIn("ImportError: libheed not found", text)
         self.assertIn("/nowhere/libheed.so", text)
 
+    def asked(self, verb, folder, lines, *options):
+        done = subprocess.run([program, verb, folder, "--device=cpu", "--json", *options],
+                              input="".join(line + "\n" for line in lines).encode(), stdout=subprocess.PIPE, check=True)
+        return [json.loads(line) for line in done.stdout.decode().splitlines()]
+
+    def trained(self, name, task, text, *options):
+        folder, data = os.path.join(self.scratch.name, name), os.path.join(self.scratch.name, name + ".txt")
+        with open(data, "w") as f:
+            f.write(text)
+        subprocess.run([program, "train", "--task", task, "--train", data, "--out", folder, "--device=cpu", "--layers=1",
+                        "--width=16", "--heads=2", "--steps=3", *options], check=True, capture_output=True)
+        return folder
+
+    def test_language_models(self):
+        folder = self.trained("lm", "lm", "the cat sat on the mat\nthe dog sat on the log\n" * 20, "--unit=word",
+                              "--model=gpt", "--context=16")
+        prompts = ["the cat", "a dog", "the"]
+        with heed.Model(folder, threads=1) as model:
+            known = self.asked("generate", folder, prompts, "--prompts=-", "--tokens=9", "--samples=2", "--seed=3", "--top-k=7",
+                               "--stop=log")
+            found = model.generate(prompts, tokens=9, samples=2, seed=3, top_k=7, stop=["log"])
+            self.assertEqual([(t.text, t.tokens, t.stopped) for t in found],
+                             [(k["text"], k["token_count"], k["stopped"]) for k in known])
+            for t, k in zip(found, known):
+                self.assertAlmostEqual(t.log_probability, k["logprob"], delta=1e-7 * abs(k["logprob"]))
+            self.assertEqual("".join(model.stream("the cat", tokens=30, seed=3)),
+                             model.generate(["the cat"], tokens=30, seed=3)[0].text)
+            for piece in model.stream("the cat", tokens=100000000):
+                break  # which ends it
+            with self.assertRaises(ZeroDivisionError):
+                model.generate(["the"], tell=lambda which, piece: 1 / 0)
+            ranked = sorted(self.asked("rank", folder, prompts), key=lambda k: k["line"])
+            for v, k in zip(model.score(prompts), ranked):
+                self.assertEqual((v.log_probability, v.tokens), (k["logprob"], k["token_count"]))
+            for v, k in zip(model.embed(prompts), self.asked("embed", folder, prompts)):
+                for a, b in zip(v, k["vector"]):
+                    self.assertAlmostEqual(a, b, delta=1e-6)
+            before = model.score(["the cat sat"])[0].log_probability
+            model.heads("0.self.0=0,0.self.1=0")
+            self.assertNotEqual(model.score(["the cat sat"])[0].log_probability, before)
+            model.heads(None)
+            self.assertEqual(model.score(["the cat sat"])[0].log_probability, before)
+            tokens = model.tokenize("the dog sat")
+            self.assertEqual((tokens.tokens[1], tokens.spans[1]), ("dog", (4, 7)))
+            self.assertEqual(model.detokenize(tokens.ids), "the dog sat")
+            with self.assertRaisesRegex(heed.Error, "heed generate"):
+                model.translate(["the"])
+
+    def test_masked_models_and_classifiers(self):
+        folder = self.trained("mlm", "mlm", "the cat sat on the mat\nthe dog sat on the log\n" * 20, "--unit=word",
+                              "--context=16")
+        lines = ["the [MASK] sat on the [MASK]", "the dog [MASK]"]
+        with heed.Model(folder, threads=1) as model:
+            for a, k in zip(model.fill(lines, top=3), self.asked("fill", folder, lines, "--top=3")):
+                self.assertEqual([[c.text for c in place] for place in a.places],
+                                 [[c["token"] for c in mask] for mask in k["masks"]])
+                self.assertAlmostEqual(a.places[0][0].probability, k["masks"][0][0]["probability"], delta=1e-8)
+            self.assertRegex(str(model.fill(["no mask"])[0].error), "MASK")
+        folder = self.trained("class", "classify",
+                              "label\ttext\n" + "good\tfine thing\nbad\tfoul thing\n" * 30, "--unit=word", "--encoder=transformer")
+        lines = ["a fine thing", "foul"]
+        with heed.Model(folder, threads=1) as model:
+            for a, k in zip(model.classify(lines), self.asked("classify", folder, lines, "--top=2")):
+                self.assertEqual([c.text for c in a.places[0]], [c["label"] for c in k["labels"]])
+                for c, j in zip(a.places[0], k["labels"]):
+                    self.assertAlmostEqual(c.probability, j["probability"], delta=1e-6)
+
     def test_version(self):
         self.assertRegex(heed.version(), r"^\d+\.\d+\.\d+$")
 
