@@ -23,7 +23,7 @@ configure = $(check-tools)$(check-compiler)@cmake -S . -B $(1) $(fresh) $(set) $
 compile = @MAKEFLAGS=--no-print-directory cmake --build $(1) -j$(JOBS) $(if $(2),--target $(2))
 check = @cd $(1) && ctest --output-on-failure -j$(JOBS)
 
-.PHONY: all demo demo-vision test bench asan tsan emulated fuzz install uninstall deps format clean help
+.PHONY: all demo demo-serve demo-vision test bench asan tsan emulated fuzz install uninstall deps format clean help
 
 all: ## build build/heed and build/libheed.so (the default)
 	$(call configure,build,$(plain))
@@ -33,6 +33,11 @@ demo: ## install what the build needs, build, train a small translator and look 
 	@scripts/deps build
 	@$(MAKE) --no-print-directory all
 	@scripts/demo
+
+demo-serve: ## the demo's translator behind the page of `heed serve`; says what to open
+	@scripts/deps build
+	@$(MAKE) --no-print-directory all
+	@scripts/demo-serve
 
 demo-vision: ## the same with pictures that heed draws itself, and that it classifies, detects and describes
 	@scripts/deps build

@@ -338,6 +338,43 @@ static void who_leaves_the_queue_frees_its_place(void **state)
     for (size_t i = 0; i < MOST; i++) hd_translations_release(&t[i].found);
 }
 
+/* Goes on until somebody else's job, which comes later, is done. */
+static hd_status look_until(hd_job *j, hd_run *r, const hd_model_folder *f, hd_err *err)
+{
+    waiter *other = *(waiter **)(j + 1);
+    (void)r, (void)f;
+    for (bool done = false; !done;) {
+        if (hd_job_rests(j)) return hd_err_set(err, HD_ELIMIT, "the others had no turn");
+        pthread_mutex_lock(&other->lock);
+        done = other->done;
+        pthread_mutex_unlock(&other->lock);
+    }
+    return HD_OK;
+}
+
+static void a_long_visit_lets_others_have_their_turns(void **state)
+{
+    (void)state;
+    waiter w = WAITER, mine = WAITER;
+    double retry;
+    hd_engine *e = engine_of(options_of());
+    hd_line line = {text[1], strlen(text[1])};
+    struct {
+        hd_job job;
+        waiter *other;
+    } v = {{.tokens = 1, .done = wake, .context = &mine, .visit = look_until, .deadline = hd_seconds() + 20},
+           &w};
+    hd_translate_job t = {{.tokens = 1, .done = wake, .context = &w}, &line, 1, 1, {0}};
+    assert_true(hd_engine_submit(e, &v.job, &retry));
+    usleep(20000);
+    assert_true(hd_engine_submit(e, &t.job, &retry));
+    await(&mine, 1);
+    assert_int_equal(v.job.end, HD_JOB_DONE);
+    assert_int_equal(t.job.end, HD_JOB_DONE);
+    hd_translations_release(&t.found);
+    hd_engine_free(e);
+}
+
 static void languages_follow_from_names_and_training(void **state)
 {
     (void)state;
@@ -372,6 +409,7 @@ int main(void)
         cmocka_unit_test(what_waits_is_bounded),
         cmocka_unit_test(who_leaves_or_is_late_frees_the_seats),
         cmocka_unit_test(jobs_take_turns),
+        cmocka_unit_test(a_long_visit_lets_others_have_their_turns),
         cmocka_unit_test(owners_get_equal_shares),
         cmocka_unit_test(who_leaves_the_queue_frees_its_place),
         cmocka_unit_test(languages_follow_from_names_and_training),

@@ -8,9 +8,9 @@ static void release(void *own)
     hd_text_release(&((hd_inspect_job *)own)->json);
 }
 
-static bool is_over(const void *job)
+static bool is_over(void *job)
 {
-    return hd_job_over(job);
+    return hd_job_rests(job);
 }
 
 /* -- numbers -- */

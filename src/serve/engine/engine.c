@@ -12,7 +12,8 @@
 struct hd_engine {
     hd_engine_opt opt;
     hd_backend *backend;
-    hd_run run, aside; /* aside: of visits, while the worker's goes on; opened by the first */
+    hd_run run, aside;   /* aside: of visits, while the worker's goes on; opened by the first */
+    double rested, rest; /* of a visit: when others had a turn, and for how long altogether */
     hd_model_folder model;
     struct {
         const hd_worker_type *type; /* NULL: the engine takes no such jobs */
@@ -136,16 +137,19 @@ static void end_over(hd_engine *e, hd_job *j)
 static void visit(hd_engine *e, hd_job *j)
 {
     double from = hd_seconds();
+    e->rested = from, e->rest = 0;
     hd_status s = e->aside.backend ? HD_OK : hd_run_init(&e->aside, e->backend, &j->err);
+    j->visited = e;
     if (!s) s = j->visit(j, &e->aside, &e->model, &j->err);
-    double seconds = hd_seconds() - from;
+    double seconds = hd_seconds() - from - e->rest;
     pthread_mutex_lock(&e->lock);
     e->load.busy += seconds;
+    bool stop = e->stop;
     pthread_mutex_unlock(&e->lock);
     if (s && hd_job_over(j))
         end_over(e, j);
     else
-        end_job(e, j, s ? HD_JOB_FAILED : HD_JOB_DONE);
+        end_job(e, j, !s ? HD_JOB_DONE : stop ? HD_JOB_STOPPED : HD_JOB_FAILED);
 }
 
 static void begin_job(hd_engine *e, hd_job *j)
@@ -197,6 +201,39 @@ static void turn(hd_engine *e, size_t running)
     hd_histogram_add(&e->load.batch, 1, (double)running);
     pthread_mutex_unlock(&e->lock);
     sweep(e);
+}
+
+/* What waits joins, and all that are there have a turn. */
+static void let_others(hd_engine *e)
+{
+    size_t jobs = 0;
+    pthread_mutex_lock(&e->lock);
+    for (hd_job *j; !e->stop && has_room(e) && !e->first->visit;) {
+        j = next_job(e);
+        pthread_mutex_unlock(&e->lock);
+        begin_job(e, j);
+        pthread_mutex_lock(&e->lock);
+    }
+    size_t running = e->load.running;
+    for (int i = 0; i < HD_JOB_KINDS; i++) jobs += e->worker[i].jobs;
+    pthread_mutex_unlock(&e->lock);
+    if (jobs) turn(e, running);
+}
+
+bool hd_job_rests(hd_job *j)
+{
+    const double often = 0.02; /* seconds that others wait for a visit, about */
+    hd_engine *e = j->visited;
+    double now = hd_seconds();
+    if (now - e->rested >= often) {
+        let_others(e);
+        e->rested = hd_seconds();
+        e->rest += e->rested - now;
+    }
+    pthread_mutex_lock(&e->lock);
+    bool stop = e->stop;
+    pthread_mutex_unlock(&e->lock);
+    return stop || hd_job_over(j);
 }
 
 static void *work(void *context)

@@ -34,9 +34,8 @@ struct hd_job {
     const atomic_bool *cancel; /* set by whoever does not wait any more; NULL: nobody does that */
     void (*done)(hd_job *j);   /* in the engine's thread */
     void *context;
-    /* NULL: the job is one for the engine's worker. Otherwise it is done by this, in one go and between two
-       turns of the others, with a run of its own. It looks at hd_job_over now and
-       then. */
+    /* NULL: the job is one for the engine's worker. Otherwise it is done by this, between two turns of the
+       others, with a run of its own. It calls hd_job_rests now and then. */
     hd_status (*visit)(hd_job *j, hd_run *r, const hd_model_folder *model, hd_err *err);
     /* answered */
     hd_job_end end;
@@ -45,10 +44,14 @@ struct hd_job {
     hd_job *next;
     double submitted;
     double finish; /* by which jobs are served: serve/engine/engine.c */
+    void *visited; /* the engine, while it is visited */
 };
 
 /* Whether nobody waits for it any more. */
 bool hd_job_over(const hd_job *j);
+/* The same of a visit, which lets others have a turn where it is time: it must not be in the middle of an
+   operation. */
+bool hd_job_rests(hd_job *j);
 
 /* Of a translator: lines and what became of each. */
 typedef struct hd_translate_job {

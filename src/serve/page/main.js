@@ -11,7 +11,7 @@ import {drawEngine, watchLoad} from './engine.js';
 import {exportAs} from './export.js';
 
 const EXAMPLES = {
-    translator: 'A man in a red shirt is riding a bicycle.',
+    translator: 'I ate an apple .',
     language: 'The old man opened the door and',
     masked: 'Paris is the [MASK] of France.',
 };
@@ -177,7 +177,7 @@ function setModel(model, text) {
     byId('input').lang = model.source ?? '';
     byId('output').lang = model.target ?? '';
     byId('input-note').textContent = model.kind === 'masked' ? 'write [MASK] where a word is missing' : '';
-    byId('input').value = text ?? EXAMPLES[model.kind] ?? '';
+    byId('input').value = text ?? (translator && model.source !== 'en' ? '' : EXAMPLES[model.kind]);
     drawControls(page, askNow);
     offerViews();
     return askNow();
@@ -265,7 +265,7 @@ async function begin() {
     byId('model').addEventListener('change', (e) => setModel(page.models.find((m) => m.name === e.target.value)));
     byId('input').maxLength = page.limits.bytes;
     const {named, text} = recall();
-    setModel(named ?? page.models[0], named ? text : null);
+    setModel(named ?? page.models[0], text);
     watchLoad(page);
 }
 

@@ -30,7 +30,7 @@ typedef struct hd_inspect_ask { /* all borrowed */
     const int32_t *forced; /* [forced_count] tokens that what is written begins with */
     size_t forced_count;
     hd_line forced_text; /* the same as a text, in their place; {0}: none */
-    bool whole;          /* they are all of it: nothing is searched or written */
+    bool whole;          /* they are all of it, the end token behind a text: nothing is searched or written */
     bool bare;           /* tokens alone: no probabilities, no alignment */
     /* of a translator: */
     size_t part;          /* the sentence, from 0 */
@@ -40,9 +40,10 @@ typedef struct hd_inspect_ask { /* all borrowed */
     float temperature, top_p;
     size_t top_k;
     uint64_t seed;
-    /* Whether nobody waits any more; NULL: somebody does. Then it fails with HD_ELIMIT. */
-    bool (*over)(const void *context);
-    const void *context;
+    /* Asked between operations: whether nobody waits any more; NULL: somebody does. Then it fails with
+       HD_ELIMIT. */
+    bool (*over)(void *context);
+    void *context;
 } hd_inspect_ask;
 
 typedef struct hd_inspect_choice {

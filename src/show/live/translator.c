@@ -93,8 +93,12 @@ static hd_status search(const hd_inspecting *g, const int32_t *source, const hd_
     if (forced->count) o.prefix = forced->at, o.prefix_len = &prefixes;
     hd_status s = hd_beams_begin(&beams, g, &o, err);
     if (!s) s = open_stepper(&st, g, source, err);
-    if (!s) s = hd_search(found, g->run, &st, &o, err);
-    if (!s) s = hd_inspect_goes_on(g->ask, err);
+    if (!s) {
+        hd_err none = {0}; /* a search that was ended has nothing, which is no fault of the model's */
+        hd_status failed = hd_search(found, g->run, &st, &o, &none);
+        s = hd_inspect_goes_on(g->ask, err);
+        if (!s && failed) s = hd_err_set(err, failed, "%s", none.text);
+    }
     if (!s) s = hd_beams_end(beams, *found, t, err);
     if (!s) s = keep_guesses(g, *found, err);
     hd_stepper_release(&st);
@@ -155,7 +159,7 @@ static hd_status translate(const hd_inspecting *g, const int32_t *source, hd_err
     hd_found *found = NULL;
     hd_status s = hd_inspect_forced(g, g->folder->tokenizer[1], &forced, err);
     size_t given = forced.count;
-    if (!s && g->ask->whole && (!given || forced.at[given - 1] != special.end))
+    if (!s && g->ask->whole && (g->ask->forced_text.text || !given))
         s = hd_ids_add(&forced, special.end, err);
     if (!s) s = hd_inspect_fits(g, g->into->sources + forced.count, err);
     if (!s && g->ask->whole) {
