@@ -8,6 +8,8 @@ if(NOT CMAKE_INSTALL_FULL_LIBDIR MATCHES "^(/usr)?/lib")
 endif()
 configure_file(cmake/heed.pc.in heed.pc @ONLY)
 install(TARGETS heed heed_program)
+configure_file(systemd/heed.service.in heed.service @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/heed.service systemd/heed.socket DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/systemd/system)
 install(FILES include/heed.h TYPE INCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/heed.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -1,7 +1,11 @@
-# libheed. Every .c and .cc below src/ but the CLI belongs to it. The kernels of backend/cpu (all files but cpu.c, those of the
+# libheed. Every .c and .cc below src/ but the CLI and the server belongs to it. The kernels of backend/cpu (all files but cpu.c, those of the
 # processes and of form/) are compiled once per vector set, product forms (form/NAME.c) once with heed_form_NAME; form.c chooses at run time.
 file(GLOB_RECURSE heed_sources CONFIGURE_DEPENDS src/*.c src/*.cc)
 list(FILTER heed_sources EXCLUDE REGEX "/src/cli/")
+set(heed_serve_sources ${heed_sources})
+list(FILTER heed_serve_sources INCLUDE REGEX "/src/serve/")
+list(FILTER heed_serve_sources EXCLUDE REGEX "/serve/http/daemon_${heed_without_microhttpd}microhttpd\\.c$")
+list(FILTER heed_sources EXCLUDE REGEX "/src/serve/")
 set(heed_kernels ${heed_sources})
 list(FILTER heed_kernels INCLUDE REGEX "/src/backend/cpu/")
 list(FILTER heed_kernels EXCLUDE REGEX "/cpu/(cpu|ranks_.*|form/.*)\\.c$")
@@ -15,7 +19,6 @@ endif()
 list(FILTER heed_sources EXCLUDE REGEX "/base/file/packed_(${heed_without_xz}xz|${heed_without_zstd}zstd)\\.c$")
 list(FILTER heed_sources EXCLUDE REGEX "/data/image/codec_(${heed_without_png}png|${heed_without_jpeg}jpeg)\\.c$")
 list(FILTER heed_sources EXCLUDE REGEX "/data/sound/codec_${heed_without_sndfile}sndfile\\.c$")
-list(FILTER heed_sources EXCLUDE REGEX "/serve/http/daemon_${heed_without_microhttpd}microhttpd\\.c$")
 # Resizing must agree with Pillow to the bit, which is built without fused multiply-add; and its loops are worth the optimizer's time.
 set_source_files_properties(src/data/image/resize.c PROPERTIES COMPILE_OPTIONS "-O3;-ffp-contract=off")
 set_source_files_properties(src/data/image/augment/color.c src/data/image/augment/warp.c PROPERTIES COMPILE_OPTIONS -O3)
@@ -24,7 +27,7 @@ set_source_files_properties(src/data/sound/spectrum.c src/data/sound/resample.c 
 list(FILTER heed_sources EXCLUDE REGEX "/cpu/ranks_${heed_without_mpi}mpi\\.c$")
 include(cmake/embed.cmake)
 heed_embed_page(heed_sources hd_attention_page src/view/attention/page.html)
-heed_embed_files(heed_sources hd_page_files src/serve/page)
+heed_embed_files(heed_serve_sources hd_page_files src/serve/page)
 
 include(cmake/kernels.cmake)
 
@@ -44,6 +47,16 @@ function(heed_library name)
 endfunction()
 
 heed_library(heed_static)
+
+# heed_server(NAME library): the server, for the program and its tests, not for libheed: nobody who links that needs libmicrohttpd.
+function(heed_server name library)
+    add_library(${name} STATIC ${heed_serve_sources})
+    target_link_libraries(${name} PUBLIC ${library})
+    if(heed_without_microhttpd) # which means that there is libmicrohttpd
+        target_link_libraries(${name} PRIVATE PkgConfig::MICROHTTPD)
+    endif()
+endfunction()
+heed_server(heed_serve heed_static)
 if(heed_cuda)
     file(GLOB_RECURSE heed_cuda_sources CONFIGURE_DEPENDS src/backend/cuda/*.cu)
     list(FILTER heed_cuda_sources EXCLUDE REGEX "/cuda/ranks_${heed_without_nccl}nccl\\.cu$")

@@ -112,6 +112,7 @@ heed_offer(PNG "PNG pictures through libpng" libpng>=1.6)
 heed_offer(JPEG "JPEG pictures through libjpeg-turbo" libjpeg)
 heed_offer(SNDFILE "FLAC, OGG and MP3 sounds through libsndfile" sndfile>=1.0.28)
 heed_offer(MICROHTTPD "heed serve through libmicrohttpd" libmicrohttpd>=0.9.75)
+list(REMOVE_ITEM heed_optional PkgConfig::MICROHTTPD) # the server alone has it
 
 # CUDA. The sanitizers do without: their runtimes and the driver's do not share a process.
 set(HEED_CUDA AUTO CACHE STRING "NVIDIA GPUs through CUDA: AUTO, ON or OFF")

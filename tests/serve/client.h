@@ -34,6 +34,7 @@ CHECK_UNUSED static hd_server_opt usual_options(void)
                                                                .max_ratio = 2,
                                                                .max_extra = 10,
                                                                .unscored = true}}},
+                           .listener = -1,
                            .address = "127.0.0.1",
                            .body = 1 << 20,
                            .deadline = 60,

@@ -6,6 +6,7 @@
 #include "cli/frame/searching.h"
 #include "cli/frame/verb.h"
 #include "serve/server.h"
+#include "serve/service.h"
 
 enum { MODELS = 64, PATIENCE = 30 }; /* models of a server; seconds for requests to be answered at the end */
 
@@ -14,7 +15,8 @@ typedef struct serve_options {
     const char *config, *address, *key_file;
     int port;
     bool public, sample; /* sample: always false, for rows of searches */
-    hd_texts languages, host, origin;
+    bool uncaged;
+    hd_texts models, languages, host, origin;
     size_t queue, texts, body;
     double deadline, rate;
     hd_translate_opt opt;
@@ -42,6 +44,10 @@ static const hd_option options[] = {
     {"origin", 0, "URL", NULL, "pages of this origin may ask, as https://example.org; '*': all pages", NET,
      .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, OWNER, origin)},
 
+    {"uncaged", 0, NULL, NULL,
+     "keep all files and system calls (it gives up what it does not need, by Landlock and seccomp)", NET,
+     HD_FLAG_INTO(OWNER, uncaged)},
+
     {"queue", 0, "N", "20000", "most tokens that wait for a model; further requests are refused for now",
      LIMIT, HD_COUNT_INTO(OWNER, queue, 0, 1000000000)},
     {"deadline", 0, "SECONDS", "60", "most time of a request; 0: any", LIMIT,
@@ -53,6 +59,8 @@ static const hd_option options[] = {
     {"body", 0, "BYTES", "1048576", "most bytes of a request", LIMIT,
      HD_COUNT_INTO(OWNER, body, 1024, 1 << 30)},
 
+    {"models", 0, "[NAME=]MODEL", NULL, "a further model, for files of --config; the first ones are operands",
+     .type = HD_OPTION_TEXT, .many = true, HD_OPTION_INTO(hd_texts, OWNER, models)},
     {"languages", 0, "SOURCE:TARGET", NULL,
      "languages of a translator, as en:de; once for each model, in their order. Where it is not given, "
      "training.yml or a folder named as opus-mt-en-de tells",
@@ -72,6 +80,7 @@ static const hd_example examples[] = {
     {"heed serve model", "a translator at http://127.0.0.1:8080"},
     {"curl -s localhost:8080/translate -d q='I ate an apple .' -d source=en -d target=de", "asks it"},
     {"heed serve en-de=model back --languages en:de --languages de:en", "two of them"},
+    {"heed serve --config serve.yml", "options and models from a file"},
     {"heed serve model --address 0.0.0.0 --key-file keys", "for other machines"},
     {NULL, NULL},
 };
@@ -94,12 +103,19 @@ static void end_now(int number)
     _exit(HD_EXIT_SIGNAL + number);
 }
 
-/* Until a signal; a second one ends the program at once. */
-static void wait_for_signal(const sigset_t *ending)
+/* Until a signal that ends it; a second one ends the program at once. */
+static void wait_for_signal(hd_server *server, const sigset_t *ending)
 {
     const struct sigaction now = {.sa_handler = end_now};
-    int number = 0;
-    while (sigwait(ending, &number)) continue;
+    const struct timespec soon = {.tv_nsec = 100000000};
+    for (int number = SIGHUP; number == SIGHUP || number < 0;) {
+        number = hd_server_tidy(server) ? sigtimedwait(ending, NULL, &soon) : sigwaitinfo(ending, NULL);
+        if (number != SIGHUP) continue;
+        hd_service_say("RELOADING=1");
+        hd_server_reload(server);
+        hd_service_say("READY=1");
+    }
+    hd_service_say("STOPPING=1");
     sigaction(SIGINT, &now, NULL);
     sigaction(SIGTERM, &now, NULL);
     sigaction(SIGHUP, &now, NULL);
@@ -121,6 +137,7 @@ static hd_server_opt settings_of(const hd_command *c, const serve_options *o, hd
                                       .translate = t,
                                       .queue_tokens = o->queue,
                                       .log = c->log},
+                           .listener = hd_service_socket(),
                            .address = o->address,
                            .port = o->port,
                            .key_file = o->key_file,
@@ -132,6 +149,7 @@ static hd_server_opt settings_of(const hd_command *c, const serve_options *o, hd
                            .body = o->body,
                            .deadline = o->deadline,
                            .texts = o->texts,
+                           .cage = !o->uncaged,
                            .rate = o->rate};
 }
 
@@ -139,33 +157,40 @@ static hd_status run(hd_command *c, hd_err *err)
 {
     const serve_options *o = c->options;
     hd_served served[MODELS];
-    const hd_models models = {served, (size_t)c->operands.count};
+    const int words = c->operands.count, count = words + o->models.count;
+    const hd_models models = {served, (size_t)count};
     hd_server *server = NULL;
     hd_status s = HD_OK;
-    for (int i = 0; !s && i < c->operands.count; i++)
-        s = hd_served_read(&served[i], c->operands.word[i],
+    if (count < 1 || count > MODELS) {
+        c->misused = true;
+        return hd_err_set(err, HD_EARG, count ? "more than %d models" : "MODEL is required", MODELS);
+    }
+    for (int i = 0; !s && i < count; i++)
+        s = hd_served_read(&served[i], i < words ? c->operands.word[i] : o->models.text[i - words],
                            i < o->languages.count ? o->languages.text[i] : NULL, err);
+    hd_service_say("STATUS=opening models");
     const hd_server_opt opt = settings_of(c, o, models);
     sigset_t ending = block_signals();
     if (!s) s = hd_server_open(&server, &opt, err);
     hd_text line = {0};
     if (!s) hd_text_print(&line, "%s\n", hd_server_url(server));
     if (!s) s = hd_command_put_text(c, &line, true, err);
-    if (!s) wait_for_signal(&ending);
+    if (!s) hd_service_say("READY=1\nSTATUS=");
+    if (!s) wait_for_signal(server, &ending);
     if (!s) hd_server_drain(server, PATIENCE);
     hd_server_free(server);
     return s;
 }
 
 const hd_usage hd_verb_serve = {
-    .operands = "[NAME=]MODEL...",
-    .least = 1,
+    .operands = "[[NAME=]MODEL...]",
+    .least = 0,
     .most = MODELS,
     .about =
         "Answers requests by HTTP with the models in the folders, and prints the address. Translators are "
         "asked as LibreTranslate is; see docs/serving.md.\n"
         "SIGTERM and SIGINT let requests that are there be answered, then it ends with exit status 0; a "
-        "second one ends it at once.",
+        "second one ends it at once. SIGHUP opens models anew whose files have changed.",
     .options = options,
     .size = sizeof(serve_options),
     .examples = examples,

@@ -88,7 +88,9 @@ void hd_call_submit(hd_call *c, hd_engine *e, hd_job *j)
     if (c->desk->deadline > 0) j->deadline = hd_seconds() + c->desk->deadline;
     if (!j->done) j->done = job_done;
     j->context = c->request;
-    c->job = j, c->engine = e;
+    c->job = j;
+    if (c->engine) hd_engine_drop(c->engine);
+    hd_engine_hold(c->engine = e);
     hd_request_hold(c->request);
     if (hd_engine_submit(e, j, &retry)) {
         hd_request_wait(c->request);
@@ -211,11 +213,10 @@ static bool may_ask(hd_call *c)
     return false;
 }
 
-static void begin(void *context, hd_request *r)
+static void handle(hd_call *c)
 {
-    hd_call *c = r->of;
+    hd_request *r = c->request;
     hd_err err = {0};
-    (void)context;
     if (r->woken) {
         if (c->streams || hd_call_done(c, false)) c->route->finish(c);
         return;
@@ -225,6 +226,14 @@ static void begin(void *context, hd_request *r)
         hd_call_fail(c, err.status == HD_ENOMEM ? 503 : 400, "%s", err.text);
     else if (may_ask(c))
         c->route->begin(c);
+}
+
+static void begin(void *context, hd_request *r)
+{
+    hd_desk *desk = context;
+    pthread_mutex_lock(&desk->lock);
+    handle(r->of);
+    pthread_mutex_unlock(&desk->lock);
 }
 
 /* In the first place that is its own or nobody's. */
@@ -248,6 +257,7 @@ static void release(void *context, hd_request *r)
     hd_call *c = r->of;
     (void)context;
     if (c->release && c->own) c->release(c->own);
+    if (c->engine) hd_engine_drop(c->engine);
     hd_arena_release(&c->memory);
     hd_mem_free(c);
 }

@@ -3,6 +3,8 @@
 #ifndef HD_SERVE_API_CALL_H
 #define HD_SERVE_API_CALL_H
 
+#include <pthread.h>
+
 #include "serve/engine/models.h"
 #include "serve/gate.h"
 #include "serve/http/http.h"
@@ -21,6 +23,7 @@ typedef struct hd_traffic {
 
 /* What all calls of a server share. */
 typedef struct hd_desk {
+    pthread_mutex_t lock; /* the HTTP thread's while it handles a request; who exchanges engines takes it */
     hd_models models;
     hd_gate gate;
     hd_quota quota; /* the HTTP thread's, as is the next */

@@ -4,9 +4,11 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/system/clock.h"
+#include "serve/cage.h"
 #include "serve/engine/worker.h"
 
 struct hd_engine {
@@ -32,6 +34,7 @@ struct hd_engine {
     double served; /* tokens that an owner has had who always waited */
     double swept;  /* when jobs that nobody waits for were last looked for */
     hd_engine_load load;
+    atomic_size_t holders;
 };
 
 static const struct {
@@ -241,6 +244,7 @@ static void *work(void *context)
     hd_engine *e = context;
     hd_err err = {0};
     hd_status s = open_model(e, &err);
+    if (!s && e->opt.cage && hd_engine_on_cpu(e)) hd_cage_files(&e->opt.folder, 1, &e->opt.log);
     pthread_mutex_lock(&e->lock);
     e->opened = true, e->status = s, e->err = err;
     pthread_cond_broadcast(&e->changed);
@@ -309,6 +313,21 @@ void hd_engine_free(hd_engine *e)
     hd_mem_free(e);
 }
 
+void hd_engine_hold(hd_engine *e)
+{
+    atomic_fetch_add(&e->holders, 1);
+}
+
+void hd_engine_drop(hd_engine *e)
+{
+    atomic_fetch_sub(&e->holders, 1);
+}
+
+bool hd_engine_held(const hd_engine *e)
+{
+    return atomic_load(&e->holders);
+}
+
 const char *hd_engine_name(const hd_engine *e)
 {
     return e->opt.name;
@@ -322,6 +341,11 @@ const hd_model_folder *hd_engine_model(const hd_engine *e)
 const hd_engine_opt *hd_engine_options(const hd_engine *e)
 {
     return &e->opt;
+}
+
+bool hd_engine_on_cpu(const hd_engine *e)
+{
+    return !strcmp(e->backend->name, "cpu");
 }
 
 bool hd_engine_takes(const hd_engine *e, hd_job_kind kind)

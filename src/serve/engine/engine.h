@@ -18,6 +18,7 @@ typedef struct hd_engine_opt {
     hd_weights weights;
     hd_translate_opt translate; /* of translators; `best` is the jobs' */
     size_t queue_tokens;        /* most tokens that wait, beyond those of one job */
+    bool cage;                  /* once the model is open its thread reads no other files: serve/cage.h */
     hd_log log;
 } hd_engine_opt;
 
@@ -28,9 +29,15 @@ hd_status hd_engine_ready(hd_engine *e, hd_err *err);
 void hd_engine_stop(hd_engine *e);
 void hd_engine_free(hd_engine *e); /* the same, where it was not stopped; accepts NULL */
 
+/* Who holds an engine goes on using it though another took its place. Any thread. */
+void hd_engine_hold(hd_engine *e);
+void hd_engine_drop(hd_engine *e);
+bool hd_engine_held(const hd_engine *e);
+
 const char *hd_engine_name(const hd_engine *e);
 const hd_model_folder *hd_engine_model(const hd_engine *e);
 const hd_engine_opt *hd_engine_options(const hd_engine *e);
+bool hd_engine_on_cpu(const hd_engine *e);
 bool hd_engine_takes(const hd_engine *e, hd_job_kind kind);
 
 /* Of several owners each gets its share, however much one asks for. False: too much waits already, and in

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "base/file/file.h"
 #include "base/file/folder.h"
@@ -109,16 +110,62 @@ hd_status hd_served_read(hd_served *to, const char *operand, const char *languag
     return s;
 }
 
-/* -- all of them -- */
+/* -- files that change -- */
 
-static hd_status check(const hd_served *s, hd_err *err)
+typedef struct stamping {
+    const char *folder;
+    uint64_t stamp;
+} stamping;
+
+static hd_status add_stamp(void *context, const char *name, hd_err *err)
 {
-    bool translates = hd_engine_model(s->engine)->task->id == HD_TRAIN_TRANSLATE;
+    stamping *to = context;
+    char path[HD_PATH];
+    struct stat f;
+    if (hd_path(path, to->folder, name, err) || stat(path, &f) || !S_ISREG(f.st_mode)) return HD_OK;
+    const uint64_t of[] = {f.st_ino, (uint64_t)f.st_size, (uint64_t)f.st_mtim.tv_sec,
+                           (uint64_t)f.st_mtim.tv_nsec};
+    uint64_t sum = 0; /* of the file; files come in any order */
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) sum = (sum ^ of[i]) * 0x9e3779b97f4a7c15u;
+    to->stamp += sum ^ sum >> 29;
+    return HD_OK;
+}
+
+static uint64_t stamp_of(const char *folder)
+{
+    stamping s = {folder, 0};
+    hd_err none = {0};
+    hd_folder_each(folder, add_stamp, &s, &none);
+    return s.stamp;
+}
+
+bool hd_served_changed(const hd_served *s)
+{
+    return stamp_of(s->folder) != s->stamp;
+}
+
+static hd_status check(const hd_served *s, const hd_engine *e, hd_err *err)
+{
+    bool translates = hd_engine_model(e)->task->id == HD_TRAIN_TRANSLATE;
     if (translates && !*s->source)
         return hd_err_set(err, HD_EARG, "%s: its languages are not known: give --languages SOURCE:TARGET",
                           s->folder);
     return HD_OK;
 }
+
+hd_engine *hd_served_reopen(const hd_served *s, uint64_t *stamp, hd_err *err)
+{
+    hd_engine *e = NULL;
+    *stamp = stamp_of(s->folder);
+    hd_status st = hd_engine_new(&e, hd_engine_options(s->engine), err);
+    if (!st) st = hd_engine_ready(e, err);
+    if (!st) st = check(s, e, err);
+    if (!st) return e;
+    hd_engine_free(e);
+    return NULL;
+}
+
+/* -- all of them -- */
 
 hd_status hd_models_open(hd_models *m, const hd_engine_opt *opt, hd_err *err)
 {
@@ -126,6 +173,7 @@ hd_status hd_models_open(hd_models *m, const hd_engine_opt *opt, hd_err *err)
     for (size_t i = 0; !s && i < m->count; i++) {
         hd_engine_opt o = *opt;
         o.name = m->at[i].name, o.folder = m->at[i].folder;
+        m->at[i].stamp = stamp_of(o.folder);
         for (size_t j = 0; !s && j < i; j++)
             if (!strcmp(m->at[j].name, o.name))
                 s = hd_err_set(err, HD_EARG, "two models are called '%s': give one as NAME=FOLDER", o.name);
@@ -134,7 +182,7 @@ hd_status hd_models_open(hd_models *m, const hd_engine_opt *opt, hd_err *err)
     for (size_t i = 0; i < m->count; i++) {
         hd_served *one = &m->at[i];
         if (!s && one->engine) s = hd_engine_ready(one->engine, err);
-        if (!s) s = check(one, err);
+        if (!s) s = check(one, one->engine, err);
     }
     if (s) hd_models_close(m);
     return s;

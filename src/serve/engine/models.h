@@ -10,6 +10,7 @@ typedef struct hd_served {
     char name[HD_MODEL_NAME];
     char source[HD_LANGUAGE_CODE], target[HD_LANGUAGE_CODE]; /* of a translator; "": it is none */
     const char *folder;
+    uint64_t stamp; /* of the files, when the engine was opened */
     hd_engine *engine;
 } hd_served;
 
@@ -24,6 +25,12 @@ hd_status hd_served_read(hd_served *to, const char *operand, const char *languag
 /* Opens all of them side by side. opt: what they share. */
 hd_status hd_models_open(hd_models *m, const hd_engine_opt *opt, hd_err *err);
 void hd_models_close(hd_models *m); /* accepts {0}; the list is the caller's */
+
+/* Whether files of its folder are other ones than when it was opened. */
+bool hd_served_changed(const hd_served *s);
+/* An engine for what its folder holds now, with the options of the one there is, which stays; NULL: it cannot
+   be opened, and err says why. In *stamp that of the files. */
+hd_engine *hd_served_reopen(const hd_served *s, uint64_t *stamp, hd_err *err);
 
 /* NULL: there is none. */
 const hd_served *hd_models_named(const hd_models *m, const char *name);

@@ -57,6 +57,8 @@ typedef struct hd_http_opt {
 /* A socket that listens at an address in numbers or "localhost"; port 0: any that is free. In *loopback
    whether nobody but this machine reaches it. */
 hd_status hd_http_listen(int *out, const char *address, int port, bool *loopback, hd_err *err);
+/* Whether nobody but this machine reaches a socket that listens. */
+bool hd_http_is_loopback(int listener);
 enum { HD_HTTP_ADDRESS = 80 };
 /* "127.0.0.1:8080", as it is put into a URL. */
 const char *hd_http_address(int listener, char to[HD_HTTP_ADDRESS]);

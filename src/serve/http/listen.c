@@ -16,18 +16,16 @@ typedef union address {
 } address;
 
 /* Its length; 0: it is none. */
-static socklen_t read_address(address *to, const char *text, int port, bool *loopback)
+static socklen_t read_address(address *to, const char *text, int port)
 {
     *to = (address){0};
     if (!strcmp(text, "localhost")) text = "127.0.0.1";
     if (inet_pton(AF_INET, text, &to->four.sin_addr) == 1) {
         to->four.sin_family = AF_INET, to->four.sin_port = htons((uint16_t)port);
-        *loopback = ntohl(to->four.sin_addr.s_addr) >> 24 == 127;
         return sizeof to->four;
     }
     if (inet_pton(AF_INET6, text, &to->six.sin6_addr) != 1) return 0;
     to->six.sin6_family = AF_INET6, to->six.sin6_port = htons((uint16_t)port);
-    *loopback = IN6_IS_ADDR_LOOPBACK(&to->six.sin6_addr);
     return sizeof to->six;
 }
 
@@ -35,7 +33,7 @@ hd_status hd_http_listen(int *out, const char *text, int port, bool *loopback, h
 {
     enum { QUEUE = 1024 };
     address a;
-    socklen_t size = read_address(&a, text, port, loopback);
+    socklen_t size = read_address(&a, text, port);
     if (!size) return hd_err_set(err, HD_EARG, "'%s' is no address: give one in numbers, or localhost", text);
     int s = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), yes = 1;
     if (s < 0 || setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) || bind(s, &a.any, size) ||
@@ -44,8 +42,18 @@ hd_status hd_http_listen(int *out, const char *text, int port, bool *loopback, h
         if (s >= 0) close(s);
         return hd_err_set(err, HD_EFILE, "cannot listen at %s, port %d: %s", text, port, strerror(why));
     }
-    *out = s;
+    *out = s, *loopback = hd_http_is_loopback(s);
     return HD_OK;
+}
+
+bool hd_http_is_loopback(int listener)
+{
+    address a = {0};
+    socklen_t size = sizeof a;
+    if (getsockname(listener, &a.any, &size)) return false;
+    if (a.any.sa_family == AF_INET) return ntohl(a.four.sin_addr.s_addr) >> 24 == 127;
+    return a.any.sa_family == AF_UNIX ||
+           (a.any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&a.six.sin6_addr));
 }
 
 const char *hd_http_address(int listener, char to[HD_HTTP_ADDRESS])

@@ -128,8 +128,9 @@ bool hd_params_whole(const json_t *params, const char *name, long least, long mo
     if (json_is_integer(v)) {
         json_int_t n = json_integer_value(v);
         *out = n < least ? least - 1 : n > most ? most + 1 : (long)n;
-    } else if (json_is_real(v) && json_real_value(v) == (double)(long)json_real_value(v)) {
+    } else if (json_is_real(v) && json_real_value(v) >= (double)least && json_real_value(v) <= (double)most) {
         *out = (long)json_real_value(v);
+        if ((double)*out != json_real_value(v)) return false;
     } else if (json_is_string(v)) {
         char *end;
         if (!*json_string_value(v)) return true;
