@@ -27,6 +27,11 @@ if(HEED_PYTHON AND NOT HEED_SANITIZE)
 else()
     add_test(NAME api.python COMMAND sh -c "echo 'skipped: no python3, or sanitizers'; exit 77")
 endif()
+if(HEED_PYTHON AND NOT HEED_SANITIZE AND heed_without_microhttpd) # which means that there is libmicrohttpd
+    add_test(NAME serve.libre_clients COMMAND ${HEED_PYTHON} ${PROJECT_SOURCE_DIR}/tests/serve/libre_clients_test.py
+        $<TARGET_FILE:heed_program> $<TARGET_FILE:tiny_model>)
+    set_tests_properties(serve.libre_clients PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+endif()
 set_tests_properties(api.python PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
 
 add_test(NAME api.build COMMAND ${PROJECT_SOURCE_DIR}/tests/api/build_test.sh ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER})

@@ -28,6 +28,7 @@ list(FILTER heed_sources EXCLUDE REGEX "/cpu/ranks_${heed_without_mpi}mpi\\.c$")
 include(cmake/embed.cmake)
 heed_embed_page(heed_sources hd_attention_page src/view/attention/page.html)
 heed_embed_files(heed_serve_sources hd_page_files src/serve/page)
+heed_embed_page(heed_serve_sources hd_openapi src/serve/api/openapi.json)
 
 include(cmake/kernels.cmake)
 

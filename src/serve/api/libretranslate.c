@@ -258,14 +258,16 @@ static const hd_served *choose(hd_call *c, translation *t)
 
 static void translate(hd_call *c)
 {
+    const json_t *form = json_object_get(c->params, "format");
     const char *format = hd_params_text(c->params, "format");
     long alternatives;
     translation *t = hd_call_take(c, 1, sizeof *t);
     if (!t) return;
     c->own = t, c->release = release_translation;
     if (!read_texts(c, t)) return;
-    if (format && *format && strcmp(format, "text") && strcmp(format, "html")) {
-        hd_call_fail(c, 400, "%.40s format is not supported", format);
+    if ((form && !format && !json_is_null(form)) ||
+        (format && *format && strcmp(format, "text") && strcmp(format, "html"))) {
+        hd_call_fail(c, 400, "%.40s format is not supported", format ? format : "that");
         return;
     }
     if (format && !strcmp(format, "html")) {
