@@ -9,7 +9,7 @@ elseif(HEED_FUZZ)
     target_compile_options(heed_serve_fuzzed PRIVATE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
     set(heed_fuzzed_cli frame/option frame/config frame/names)
     list(TRANSFORM heed_fuzzed_cli REPLACE "(.+)" "src/cli/\\1.c")
-    set(heed_fuzz_nouns safetensors gguf torch tokenizer template files published midi wav strokes requests)
+    set(heed_fuzz_nouns safetensors int8 gguf torch tokenizer template files published midi wav strokes requests)
     if(heed_without_png AND heed_without_jpeg) # which means that there are both
         list(APPEND heed_fuzz_nouns image pictures)
     endif()

@@ -14,6 +14,7 @@
 #include "task/language/language.h"
 #include "task/masked/masked.h"
 #include "task/model_folder.h"
+#include "task/translate/lexicon.h"
 #include "train/checkpoint.h"
 #include "fuzz.h"
 #include "train/duration.h"
@@ -24,6 +25,13 @@ static const char words[] = "<pad>\n<unk>\n<s>\n</s>\na\nb\nc\n", labels[] = "ba
                               "\"gru:1\", \"heads\": 2, \"width\": 16, \"inner\": 32, \"vocabulary\": 7, "
                               "\"post_norm\": false, \"dropout\": 0, \"activation\": \"gelu\", "
                               "\"positions\": 64, \"classes\": 2, \"tokenizer\": \"words\"}";
+
+static const char translator[] =
+    "{\"format\": 1, \"task\": \"translate\", \"model\": \"transformer\", \"encoder_layers\": 1, "
+    "\"decoder_layers\": 1, \"heads\": 2, \"width\": 16, \"inner\": 32, \"positions\": 64, \"tied\": true, "
+    "\"pre_norm\": true, \"output_bias\": false, \"learned_positions\": false, \"activation\": \"relu\", "
+    "\"eps\": 1e-05, \"longest\": 58, \"source_tokenizer\": \"words\", \"target_tokenizer\": \"words\", "
+    "\"shared_tokenizer\": true}";
 
 typedef hd_status labeled_reader(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err);
 
@@ -153,9 +161,9 @@ static hd_status read_items(labeled_reader *read, hd_err *err)
     return s;
 }
 
-static hd_status named_table(hd_labeled *out, hd_vocab *labels, const char *file, hd_err *err)
+static hd_status named_table(hd_labeled *out, hd_vocab *found, const char *file, hd_err *err)
 {
-    return hd_labeled_table(out, labels, file, hd_labeled_name, err);
+    return hd_labeled_table(out, found, file, hd_labeled_name, err);
 }
 
 static hd_status read_table(hd_err *err)
@@ -163,9 +171,9 @@ static hd_status read_table(hd_err *err)
     return read_items(named_table, err);
 }
 
-static hd_status set_table(hd_labeled *out, hd_vocab *labels, const char *file, hd_err *err)
+static hd_status set_table(hd_labeled *out, hd_vocab *found, const char *file, hd_err *err)
 {
-    return hd_label_kind_read(hd_label_kind_of(HD_TRAIN_MULTILABEL), out, labels, file, err);
+    return hd_label_kind_read(hd_label_kind_of(HD_TRAIN_MULTILABEL), out, found, file, err);
 }
 
 static hd_status read_sets(hd_err *err)
@@ -253,6 +261,31 @@ static hd_status read_generation(hd_err *err)
     return HD_OK;
 }
 
+/* Whatever the numbers behind its name, lists are in order and hold tokens that there are. */
+static hd_status read_shortlist(hd_err *err)
+{
+    static const char *const behind[] = {"", ",1", ",2,1", ",1000000,1000000"};
+    char given[HD_PATH + 32], file[HD_PATH];
+    hd_model_folder f;
+    snprintf(file, sizeof file, "%s", path);
+    write_file("config.json", translator, sizeof translator - 1);
+    hd_status s = hd_model_folder_describe(&f, folder, NULL, err);
+    MUST(!s);
+    for (size_t i = 0; !s && i < sizeof behind / sizeof *behind; i++) {
+        hd_shortlist *l = NULL;
+        snprintf(given, sizeof given, "%s%s", file, behind[i]);
+        s = hd_lexicon_open_given(&l, given, &f, NULL, err);
+        if (s) break;
+        MUST(l->begin[0] == 0 && l->always_count <= l->targets + 1);
+        for (size_t j = 0; j < l->sources; j++) MUST(l->begin[j] <= l->begin[j + 1]);
+        for (size_t j = 0; j < l->begin[l->sources]; j++) MUST((size_t)l->target[j] < l->targets);
+        for (size_t j = 0; j < l->always_count; j++) MUST((size_t)l->always[j] < l->targets);
+        hd_shortlist_free(l);
+    }
+    hd_model_folder_release(&f);
+    return s;
+}
+
 static const struct {
     const char *name; /* of the file, in the folder */
     hd_status (*read)(hd_err *err);
@@ -276,7 +309,8 @@ static const struct {
                {HD_SHARDS_INDEX, read_shards},
                {HD_SHARDS_INDEX, read_forged_shards},
                {"sets.tsv", read_sets},
-               {"generation_config.json", read_generation}};
+               {"generation_config.json", read_generation},
+               {"lex", read_shortlist}};
 
 int LLVMFuzzerInitialize(int *count, char ***given)
 {
