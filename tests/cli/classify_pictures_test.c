@@ -39,9 +39,9 @@ static int make_set(const char *name, int count, uint64_t seed)
     char path[300];
     hd_rng rng = hd_rng_make(seed, 0);
     snprintf(path, sizeof path, "%s.idx3", name);
-    FILE *images = fopen(at(path), "wb");
+    FILE *images = fopen(at("%s", path), "wb");
     snprintf(path, sizeof path, "%s.idx1", name);
-    FILE *labels = fopen(at(path), "wb");
+    FILE *labels = fopen(at("%s", path), "wb");
     if (!images || !labels) return -1;
     put_head(images, (const uint8_t[]){(uint8_t)count, SIDE, SIDE}, 3);
     put_head(labels, (const uint8_t[]){(uint8_t)count}, 1);
@@ -52,7 +52,7 @@ static int make_set(const char *name, int count, uint64_t seed)
         fwrite(&label, 1, 1, labels);
         const hd_image im = {SIDE, SIDE, 1, pixel};
         snprintf(path, sizeof path, "%s/%s/%03d.png", name, names[label], i);
-        if (hd_image_write_png(&im, at(path), NULL)) return -1;
+        if (hd_image_write_png(&im, at("%s", path), NULL)) return -1;
     }
     return fclose(images) | fclose(labels);
 }

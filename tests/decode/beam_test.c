@@ -140,7 +140,7 @@ static void a_beam_as_wide_as_the_space_is_exhaustive_search(void **state)
                            .end = END,
                            .max_length = limit,
                            .min_length = hd_rng_below(&rng, 4),
-                           .length = {(hd_length_kind)(p % HD_LENGTHS), uniform(&rng, -0.5, 1.5)}};
+                           .length = {(hd_length_kind)(p % HD_LENGTHS), .alpha = uniform(&rng, -0.5, 1.5)}};
         hd_found *want = babble_search(&b, &s->r, BATCH, &o);
         size_t rows = b.rows;
         o.kind = HD_SEARCH_BEAM, o.beam = space;

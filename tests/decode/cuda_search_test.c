@@ -107,7 +107,7 @@ static hd_found *search(subject *s, hd_run *r, const quest *q)
                        .best = q->best,
                        .temperature = 1,
                        .seed = 8,
-                       .length = {HD_LENGTH_GNMT, 0.6}};
+                       .length = {HD_LENGTH_GNMT, .alpha = 0.6}};
     hd_status e = s->t ? hd_encdec_stepper(&st, s->t, ids, q->len, q->items, START, &err)
                        : hd_gpt_stepper(&st, s->g, ids, q->len, q->items, &err);
     if (e || hd_search(&f, r, &st, &o, &err)) fail_msg("%s: %s", q->name, err.text);

@@ -164,7 +164,7 @@ static hd_search_opt option_of(const subject *s, hd_search_kind k)
                        .best = 4,
                        .temperature = 1.5f,
                        .seed = 8,
-                       .length = {HD_LENGTH_GNMT, 0.6}};
+                       .length = {HD_LENGTH_GNMT, .alpha = 0.6}};
     if (k == HD_SEARCH_GREEDY) o.best = 1;
     if (k == HD_SEARCH_EXHAUSTIVE) o.max_length = 2;
     return o;

@@ -80,7 +80,7 @@ static void what_a_search_found_is_scored_as_it_was_found(void **state)
                            .beam = 4,
                            .best = kind == HD_SEARCH_GREEDY ? 1 : 4,
                            .temperature = 1,
-                           .length = {HD_LENGTH_GNMT, 0.6}};
+                           .length = {HD_LENGTH_GNMT, .alpha = 0.6}};
         hd_found *f = babble_search(&b, &s->r, ITEMS, &o), *again = babble_search(&b, &s->r, ITEMS, &o);
         memset(again->logp, 0, again->used * sizeof *again->logp);
         for (size_t k = 0; k < again->guesses; k++) again->guess[k].sum = again->guess[k].score = 1;

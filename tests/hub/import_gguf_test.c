@@ -24,60 +24,60 @@ typedef struct variant {
     } keys[16];
 } variant;
 
-#define YARN(factor, original, scale)                                                          \
-    {"rope.scaling.factor", factor, true}, {"rope.scaling.original_context_length", original}, \
-    {                                                                                          \
-        "rope.scaling.yarn_log_multiplier", 0.1 * scale, true                                  \
+#define YARN(factor, original, scale)                                                                 \
+    {"rope.scaling.factor", factor, true}, {"rope.scaling.original_context_length", original, false}, \
+    {                                                                                                 \
+        "rope.scaling.yarn_log_multiplier", 0.1 * scale, true                                         \
     }
-#define DEEPSEEK(shared, scale)                                                                        \
-    {"rope.dimension_count", 8}, {"attention.kv_lora_rank", 16}, {"expert_count", 8},                  \
-        {"expert_used_count", 3}, {"expert_feed_forward_length", 12}, {"expert_shared_count", shared}, \
-        {"leading_dense_block_count", 1},                                                              \
-    {                                                                                                  \
-        "expert_weights_scale", scale, true                                                            \
+#define DEEPSEEK(shared, scale)                                                                            \
+    {"rope.dimension_count", 8, false}, {"attention.kv_lora_rank", 16, false}, {"expert_count", 8, false}, \
+        {"expert_used_count", 3, false}, {"expert_feed_forward_length", 12, false},                        \
+        {"expert_shared_count", shared, false}, {"leading_dense_block_count", 1, false},                   \
+    {                                                                                                      \
+        "expert_weights_scale", scale, true                                                                \
     }
 
 static const variant variants[] = {
     {"llama", "llama", .turned = true},
-    {"gemma", "gemma", .gemma = 1, .keys = {{"attention.key_length", 16}}},
+    {"gemma", "gemma", .gemma = 1, .keys = {{"attention.key_length", 16, false}}},
     {"gemma2", "gemma2", .gemma = 2,
-     .keys = {{"attention.key_length", 16},
-              {"attention.sliding_window", 8},
+     .keys = {{"attention.key_length", 16, false},
+              {"attention.sliding_window", 8, false},
               {"attention.scale", 0.2041241452, true},
               {"attn_logit_softcapping", 8, true},
               {"final_logit_softcapping", 10, true}}},
     {"gemma3", "gemma3", .gemma = 3,
-     .keys = {{"attention.key_length", 16},
-              {"attention.sliding_window", 8},
-              {"attention.sliding_window_pattern", 3},
+     .keys = {{"attention.key_length", 16, false},
+              {"attention.sliding_window", 8, false},
+              {"attention.sliding_window_pattern", 3, false},
               {"attention.scale", 0.2041241452, true},
               {"rope.freq_base", 1e6, true},
               {"rope.scaling.factor", 8, true}}},
     {"mixtral", "llama", .turned = true,
-     .keys = {{"expert_count", 4}, {"expert_used_count", 2}, {"rope.freq_base", 1e6, true}}},
-    {"olmoe", "olmoe", .keys = {{"expert_count", 8}, {"expert_used_count", 3}}},
+     .keys = {{"expert_count", 4, false}, {"expert_used_count", 2, false}, {"rope.freq_base", 1e6, true}}},
+    {"olmoe", "olmoe", .keys = {{"expert_count", 8, false}, {"expert_used_count", 3, false}}},
     {"qwen3_moe", "qwen3moe",
-     .keys = {{"attention.key_length", 16},
-              {"expert_count", 8},
-              {"expert_used_count", 2},
-              {"expert_feed_forward_length", 24},
+     .keys = {{"attention.key_length", 16, false},
+              {"expert_count", 8, false},
+              {"expert_used_count", 2, false},
+              {"expert_feed_forward_length", 24, false},
               {"rope.freq_base", 1e6, true}}},
     {"deepseek_v2", "deepseek2",
      .keys = {DEEPSEEK(2, 16),
               YARN(40, 32, 0.707),
-              {"attention.q_lora_rank", 12},
-              {"attention.key_length", 16},
-              {"attention.value_length", 6},
-              {"expert_group_count", 4},
-              {"expert_group_used_count", 2}}},
+              {"attention.q_lora_rank", 12, false},
+              {"attention.key_length", 16, false},
+              {"attention.value_length", 6, false},
+              {"expert_group_count", 4, false},
+              {"expert_group_used_count", 2, false}}},
     {"deepseek_v3", "deepseek2", .split = true,
      .keys = {DEEPSEEK(1, 2.5),
               YARN(40, 64, 1),
-              {"attention.q_lora_rank", 12},
-              {"attention.key_length_mla", 16},
-              {"attention.value_length_mla", 6},
-              {"expert_group_count", 4},
-              {"expert_group_used_count", 2}}},
+              {"attention.q_lora_rank", 12, false},
+              {"attention.key_length_mla", 16, false},
+              {"attention.value_length_mla", 6, false},
+              {"expert_group_count", 4, false},
+              {"expert_group_used_count", 2, false}}},
 };
 
 /* What llama.cpp calls a tensor. */

@@ -150,7 +150,7 @@ static void attention_adds_up_to_one_and_heads_are_chosen_by_name(void **state)
         assert_int_equal(json_array_size(rows), number_of(h, "rows"));
         for (size_t k = 0; k < json_array_size(rows); k++) {
             double sum = 0;
-            for (size_t c = 0; c < number_of(h, "cols"); c++)
+            for (size_t c = 0; (double)c < number_of(h, "cols"); c++)
                 sum += json_number_value(json_array_get(json_array_get(rows, k), c));
             assert_float_equal(sum, 1, 1e-4); /* six digits of each */
         }

@@ -46,9 +46,10 @@ static void bench_free(bench *b)
 
 static hd_translate_opt greedy(void)
 {
-    return (hd_translate_opt){
-        .search = {
-            .kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10, .length = {HD_LENGTH_AVERAGE, 0}}};
+    return (hd_translate_opt){.search = {.kind = HD_SEARCH_GREEDY,
+                                         .max_ratio = 2,
+                                         .max_extra = 10,
+                                         .length = {HD_LENGTH_AVERAGE, .alpha = 0}}};
 }
 
 static hd_translate_opt beam(size_t wide, size_t best)

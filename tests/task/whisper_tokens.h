@@ -39,8 +39,8 @@ CHECK_UNUSED static void wt_put(const char *folder, bool multilingual)
                                          "in",
                                          "re",
                                          "\xc4\xa0the",
-                                         "\xc4\xa0"
-                                         "a"};
+                                         ("\xc4\xa0"
+                                          "a")};
     hd_text vocab = {0}, added = {0};
     int id = 0;
     for (; id < 256; id++) {

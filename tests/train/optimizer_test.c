@@ -618,8 +618,12 @@ static void muon_moves_matrices_as_its_formula_says_and_the_rest_by_adamw(void *
     (void)state;
     enum { HIGH_ROWS = 9, HIGH_COLS = 2, HIGH = HIGH_ROWS * HIGH_COLS };
     static const size_t cut[] = {3, 2, 3, 1};
-    const hd_optimizer_opt opt = {
-        .kind = HD_OPT_MUON, .muon = {0.9f, 8}, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-8f, .decay = 0.5f};
+    const hd_optimizer_opt opt = {.kind = HD_OPT_MUON,
+                                  .muon = {.momentum = 0.9f, .ratio = 8},
+                                  .beta1 = 0.9f,
+                                  .beta2 = 0.99f,
+                                  .eps = 1e-8f,
+                                  .decay = 0.5f};
     bench b;
     bench_open(&b, 2);
     hd_param *high = hd_param_add(&b.params, HIGH_ROWS, HIGH_COLS, (hd_init){HD_INIT_NORMAL, 1, 0}, "high");
@@ -673,7 +677,8 @@ static void muon_brings_a_single_number_to_its_known_size(void **state)
     bench_open(&b, 1);
     hd_param *one = hd_param_add(&b.params, 1, 1, (hd_init){HD_INIT_NORMAL, 1, 0}, "one");
     hd_param_matrices(one, 1, 0, 0);
-    bench_ready(&b, &(hd_optimizer_opt){.kind = HD_OPT_MUON, .muon = {0.95f, 1}, .eps = 1e-8f});
+    bench_ready(
+        &b, &(hd_optimizer_opt){.kind = HD_OPT_MUON, .muon = {.momentum = 0.95f, .ratio = 1}, .eps = 1e-8f});
     hd_real start = 0, bad = NAN, g = 3, now;
     hd_params_set(&b.params, one, &start);
     b.backend->upload(b.backend, one->grad.data, &bad, sizeof bad);

@@ -129,7 +129,7 @@ static hd_job *next_job(hd_engine *e)
 
 bool hd_job_over(const hd_job *j)
 {
-    return (j->cancel && atomic_load(j->cancel)) || (j->deadline && hd_seconds() > j->deadline);
+    return (j->cancel && atomic_load(j->cancel)) || (j->deadline > 0 && hd_seconds() > j->deadline);
 }
 
 static void end_over(hd_engine *e, hd_job *j)

@@ -189,7 +189,7 @@ static void drop_jobs(generating *w)
     double now = hd_seconds();
     for (running **at = &w->first; *at;) {
         const hd_job *j = &(*at)->job->job;
-        bool left = j->cancel && atomic_load(j->cancel), late = j->deadline && now > j->deadline;
+        bool left = j->cancel && atomic_load(j->cancel), late = j->deadline > 0 && now > j->deadline;
         if (left || late) {
             hd_writer_drop(w->writer, *at);
             end_job(w, at, left ? HD_JOB_CANCELED : HD_JOB_LATE);

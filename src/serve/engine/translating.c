@@ -204,7 +204,7 @@ static void end_jobs(translating *w)
     bool some = false;
     for (running **at = &w->first; *at; at = &(*at)->next) {
         const hd_job *j = &(*at)->job->job;
-        bool late = j->deadline && now > j->deadline, left = j->cancel && atomic_load(j->cancel);
+        bool late = j->deadline > 0 && now > j->deadline, left = j->cancel && atomic_load(j->cancel);
         (*at)->over = late || left;
         some = some || (*at)->over;
     }

@@ -160,7 +160,7 @@ bool hd_request_send(hd_request *r, const char *bytes, size_t count)
         x->out.size -= x->sent, x->sent = 0;
     }
     if (fits) hd_text_add(&x->out, bytes, count);
-    if (!x->first) x->first = hd_seconds();
+    if (!(x->first > 0)) x->first = hd_seconds();
     if (x->suspended) resume(x);
     pthread_mutex_unlock(&x->lock);
     return fits;

@@ -57,7 +57,7 @@ static void end_late(hd_watch *w)
     double now = hd_seconds();
     for (size_t i = 0; i < w->count; i++) {
         place *p = &w->at[i];
-        if (p->socket < 0 || !p->deadline || p->deadline > now) continue;
+        if (p->socket < 0 || !(p->deadline > 0) || p->deadline > now) continue;
         p->deadline = 0;
         shutdown(p->socket, SHUT_RDWR);
     }
