@@ -54,7 +54,7 @@ def settled(p, change=None):
     p.eval("document.getElementById('status').textContent = ''")
     if change:
         p.eval(change)
-    p.wait(r"/^\d/.test(document.getElementById('status').textContent)")
+    p.wait(r"/^\d/.test(document.getElementById('status')?.textContent)")
     return state(p)
 
 
@@ -122,7 +122,7 @@ def the_keyboard_is_enough(p, server):
     other = p.eval("document.activeElement.querySelector('.word').textContent")
     p.eval("document.getElementById('status').textContent = ''")
     p.key("Enter")  # forces it
-    p.wait(r"/^\d/.test(document.getElementById('status').textContent)")
+    p.wait(r"/^\d/.test(document.getElementById('status')?.textContent)")
     assert p.eval("document.querySelectorAll('.token .word')[1].textContent") == other
     assert state(p)["answer"]["target"][1]["given"]
     p.eval("document.getElementById('tab-alignment').focus()")
@@ -186,8 +186,47 @@ def other_models_have_their_own_views(p, server):
     settled(p, choose % "translator")
 
 
+def what_is_shown_can_be_saved(p, server):
+    p.wait("document.querySelectorAll('.token').length > 0")
+    at_tab(p, "beam")
+    p.wait("document.querySelectorAll('.tree .box').length > 0")
+    p.eval("window.saved = []; URL.createObjectURL = (blob) => (window.saved.push(blob), '#'); HTMLAnchorElement.prototype.click = () => 0")
+    for kind in ("json", "svg", "html"):
+        p.eval(f"document.getElementById('export').value = '{kind}'; document.getElementById('export').dispatchEvent(new Event('change'))")
+    numbers, picture, whole = p.eval("Promise.all(window.saved.map((b) => b.text()))")
+    assert json.loads(numbers)["answer"] == state(p)["answer"]
+    assert picture.startswith("<svg") and "class=" not in picture and "fill=" in picture
+    assert whole.startswith("<!doctype html>") and "<svg" in whole and "<script" not in whole
+    p.open("about:blank")
+    p.open(server.url + "/")
+
+
+def a_key_is_asked_for(p, server):
+    """By a server of its own, which answers nobody without one."""
+    keys = os.path.join(server.folder, "keys")
+    with open(keys, "w") as f:
+        f.write("sesame\n")
+    os.chmod(keys, 0o600)
+    locked = subprocess.Popen([sys.argv[1], "serve", "--port", "0", "--threads", "1", os.path.join(server.folder, "translator"), "--languages", "en:de", "--key-file", keys],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        p.open(locked.stdout.readline().strip() + "/")
+        p.wait("document.getElementById('key') && !document.getElementById('key').hidden")
+        for key in ("wrong", "sesame"):
+            p.wait("document.activeElement.id === 'key-input' && document.activeElement.value === ''")
+            p.type(key)
+            p.key("Enter")
+        p.wait("document.querySelectorAll('.token').length > 0")
+        assert p.eval("document.getElementById('key').hidden")
+    finally:
+        locked.terminate()
+        locked.wait(40)
+    p.events = [e for e in p.events if e.get("method") != "Network.requestWillBeSent" and "status of 40" not in json.dumps(e)]
+    p.open(server.url + "/")
+
+
 def who_leaves_frees_the_seats(p, server):
-    p.wait(r"/^\d/.test(document.getElementById('status').textContent)")
+    p.wait(r"/^\d/.test(document.getElementById('status')?.textContent)")
     at_tab(p, "engine")  # which asks nothing of the model
     name = 'heed_running_jobs{model="translator"}'
     while server.metrics()[name]:
@@ -239,7 +278,8 @@ def it_fits_narrow_screens(p, server):
 
 
 TESTS = [shows_a_translation, a_head_off_changes_numbers_and_on_again_restores_them, the_keyboard_is_enough, what_is_typed_stays_text,
-         other_models_have_their_own_views, it_fits_narrow_screens, who_leaves_frees_the_seats, nothing_else_is_asked]
+         other_models_have_their_own_views, it_fits_narrow_screens, what_is_shown_can_be_saved, a_key_is_asked_for,
+         who_leaves_frees_the_seats, nothing_else_is_asked]
 
 
 def main():
