@@ -10,6 +10,8 @@ enum {
     K_BLOCK = HD_VECTOR_BYTES == 32 ? 256 : 512, /* a strip of b stays in L1, with AVX-512 in L2 */
     TILES = 20,                                  /* whose panels of a stay in L2 */
     A_BLOCK = TILES * K_BLOCK * TILE_ROWS,       /* numbers of a in panels */
+    LYING_TILES = TILES,                         /* for so many b is not packed as a whole: one block */
+    LINE = 64 / (int)sizeof(hd_real),            /* numbers of a cache line */
 };
 
 /* Rows of a block of a product k deep. */

@@ -4,6 +4,11 @@
 #include "backend/cpu/product/block.h"
 #include "backend/cpu/product/quad.h"
 
+enum {
+    AHEAD = 4,  /* lines of each row */
+    BESIDE = 4, /* panels that are filled together: the lines of a row do not end where a panel does */
+};
+
 size_t KERNEL(packed_size)(size_t n, size_t k)
 {
     return (n + STRIP - 1) / STRIP * STRIP * k;
@@ -17,6 +22,8 @@ INLINE size_t turn_wide(hd_real *to, size_t across, const hd_real *from, size_t 
     size_t i = 0;
     for (; i + 4 + (rows < VL) <= k; i += 4) {
         vec t[4];
+        for (size_t r = 0; i % LINE == 0 && r < (size_t)rows; r++)
+            __builtin_prefetch(from + r * stride + i + AHEAD * LINE);
         turn_rows(t, from + i, stride, rows);
         UNROLL
         for (size_t l = 0; l < 4; l++) hd_store(to + (i + l) * across, t[l]);
@@ -62,33 +69,53 @@ INLINE void copy_narrow(hd_real *to, size_t across, const hd_real *from, size_t 
                         size_t k)
 {
     for (size_t i = 0; i < k; i++, from += stride, to += across) {
-        __builtin_prefetch(from + 12 * stride); /* a new line, often a new page, at each turn */
-        if (count == across) {
-            memcpy(to, from, across * sizeof *to);
-            continue;
-        }
+        __builtin_prefetch(from + 8 * stride); /* a new line, often a new page, at each turn */
         for (size_t j = 0; j < across; j++) to[j] = j < count ? from[j] : 0;
     }
+}
+
+/* Whole panels or strips that lie side by side, at most BESIDE of those that n numbers hold. Returns how many
+   numbers of a row they are. */
+INLINE size_t copy_beside(hd_real *to, size_t across, const hd_real *from, size_t stride, size_t n, size_t k)
+{
+    const size_t some = n / across < BESIDE ? n / across : BESIDE;
+    for (size_t i = 0; i < k; i++, from += stride) {
+        for (size_t t = 0; t < some * across; t += LINE) __builtin_prefetch(from + 8 * stride + t);
+        for (size_t t = 0; t < some; t++)
+            memcpy(to + (t * k + i) * across, from + t * across, across * sizeof *to);
+    }
+    return some * across;
 }
 
 void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed, size_t n, size_t k,
                   size_t from, size_t till)
 {
-    for (size_t j = from; j < till && j < n; j += STRIP) {
-        size_t width = n - j < STRIP ? n - j : STRIP;
+    if (till > n) till = n;
+    for (size_t j = from, width; j < till; j += width) {
+        width = till - j < STRIP ? till - j : STRIP;
         if (transposed)
             transpose(to + j * k, STRIP, b + j * stride, stride, width, k);
+        else if (width == STRIP)
+            width = copy_beside(to + j * k, STRIP, b + j, stride, till - j, k);
         else
             copy_narrow(to + j * k, STRIP, b + j, stride, width, k);
     }
 }
 
-void KERNEL(pack_panel)(hd_real *to, const hd_product *p, size_t row, size_t rows, size_t kb, size_t kn)
+void KERNEL(pack_rows)(hd_real *to, const hd_product *p, size_t row, size_t rows, size_t kb, size_t kn)
 {
-    if (p->a_transposed)
-        copy_narrow(to, TILE_ROWS, p->a + kb * p->a_stride + row, p->a_stride, rows, kn);
-    else
-        transpose(to, TILE_ROWS, p->a + row * p->a_stride + kb, p->a_stride, rows, kn);
+    for (size_t at = 0, n; at < rows; at += n) {
+        const hd_real *from =
+            p->a + (p->a_transposed ? kb * p->a_stride + row + at : (row + at) * p->a_stride + kb);
+        n = rows - at < TILE_ROWS ? rows - at : TILE_ROWS;
+        if (p->a_transposed && n == TILE_ROWS) {
+            n = copy_beside(to + at * kn, TILE_ROWS, from, p->a_stride, rows - at, kn);
+        } else if (p->a_transposed) {
+            copy_narrow(to + at * kn, TILE_ROWS, from, p->a_stride, n, kn);
+        } else {
+            transpose(to + at * kn, TILE_ROWS, from, p->a_stride, n, kn);
+        }
+    }
 }
 
 size_t KERNEL(panels_size)(size_t m, size_t k)
@@ -98,12 +125,12 @@ size_t KERNEL(panels_size)(size_t m, size_t k)
 
 void KERNEL(pack_panels)(hd_real *to, const hd_product *p, size_t tile, size_t tile_end)
 {
-    for (; tile < tile_end; tile++) {
-        const size_t row = tile * TILE_ROWS, rows = p->m - row < TILE_ROWS ? p->m - row : TILE_ROWS,
-                     group = row / block_rows(p->k) * block_rows(p->k);
+    const size_t block = block_rows(p->k), end = tile_end * TILE_ROWS < p->m ? tile_end * TILE_ROWS : p->m;
+    for (size_t row = tile * TILE_ROWS, group, rows; row < end; row += rows) {
+        group = row / block * block, rows = (group + block < end ? group + block : end) - row;
         for (size_t kb = 0; kb < p->k; kb += K_BLOCK) {
             const size_t kn = p->k - kb < K_BLOCK ? p->k - kb : K_BLOCK;
-            KERNEL(pack_panel)(to + block_at(p, group, kb) + (row - group) * kn, p, row, rows, kb, kn);
+            KERNEL(pack_rows)(to + block_at(p, group, kb) + (row - group) * kn, p, row, rows, kb, kn);
         }
     }
 }

@@ -12,10 +12,8 @@
 #endif
 
 enum {
-    N_BLOCK = 384 / STRIP * STRIP,    /* columns behind whose sums the function comes */
-    FEW_TILES = 5,                    /* b is not packed for so few rows */
-    STREAM_TILES = 2,                 /* fewer read b as a stream, which hardware foresees */
-    LINE = 64 / (int)sizeof(hd_real), /* numbers of a cache line */
+    N_BLOCK = 384 / STRIP * STRIP, /* columns behind whose sums the function comes */
+    STREAM_TILES = 2,              /* fewer read b as a stream, which hardware foresees */
 };
 
 size_t KERNEL(strip)(void)
@@ -35,7 +33,7 @@ size_t KERNEL(panel_size)(void)
 
 bool KERNEL(as_it_lies)(size_t m)
 {
-    return m <= FEW_TILES * TILE_ROWS;
+    return m <= LYING_TILES * TILE_ROWS;
 }
 
 /* Numbers that a tile should ask for: `step` for each four k, at most 4 LINE. */
@@ -189,10 +187,7 @@ static const hd_real *panels_of(const hd_product *p, const block *l, size_t stri
 {
     if (p->panels) return p->panels + block_at(p, l->i, l->kb);
     if (!p->a_transposed && (l->count < TILE_ROWS || strips < 2)) return NULL;
-    for (size_t at = 0; at < l->count; at += TILE_ROWS) {
-        size_t rows = l->count - at < TILE_ROWS ? l->count - at : TILE_ROWS;
-        KERNEL(pack_panel)(panels + at * l->kn, p, l->i + at, rows, l->kb, l->kn);
-    }
+    KERNEL(pack_rows)(panels, p, l->i, l->count, l->kb, l->kn);
     return panels;
 }
 

@@ -43,8 +43,8 @@ bool KERNEL(as_it_lies)(size_t m);
 void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed, size_t n, size_t k,
                   size_t from, size_t till);
 
-/* Packs rows [row, row + rows) of a, at most a tile, k from kb on. */
-void KERNEL(pack_panel)(hd_real *to, const hd_product *p, size_t row, size_t rows, size_t kb, size_t kn);
+/* Packs rows [row, row + rows) of a, k from kb on, a panel for each tile. */
+void KERNEL(pack_rows)(hd_real *to, const hd_product *p, size_t row, size_t rows, size_t kb, size_t kn);
 
 /* All of a, for workers that share the columns of b: tiles [tile, tile_end) of p->m rows, into
    KERNEL(panels_size) numbers. */
