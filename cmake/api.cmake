@@ -34,4 +34,13 @@ if(HEED_PYTHON AND NOT HEED_SANITIZE AND heed_without_microhttpd) # which means 
 endif()
 set_tests_properties(api.python PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
 
+# Clients from pip, in this Python or in that of HEED_CLIENTS in the environment.
+if(HEED_PYTHON AND heed_without_microhttpd STREQUAL "no_")
+    add_test(NAME serve.openai_clients COMMAND ${HEED_PYTHON} ${PROJECT_SOURCE_DIR}/tests/serve/openai_clients_test.py
+        $<TARGET_FILE:heed_program>)
+else()
+    add_test(NAME serve.openai_clients COMMAND sh -c "echo 'skipped: no python3, or no libmicrohttpd'; exit 77")
+endif()
+set_tests_properties(serve.openai_clients PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+
 add_test(NAME api.build COMMAND ${PROJECT_SOURCE_DIR}/tests/api/build_test.sh ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER})
