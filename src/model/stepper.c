@@ -89,15 +89,24 @@ hd_arrivals hd_stepping_next(hd_run *r, hd_stepping *s, size_t n)
     return a;
 }
 
+/* Takes copies that fill up a captured step out of the cache. */
+static bool drop_copies(hd_run *r, const hd_stepping *s)
+{
+    if (r->err.status || s->cache->items <= s->live) return !r->err.status;
+    int32_t *stay = hd_host_take(r, s->live * sizeof *stay + 1);
+    for (size_t i = 0; stay && i < s->live; i++) stay[i] = (int32_t)i;
+    return stay && !hd_cache_pick(r, s->cache, stay, s->live);
+}
+
+hd_tensor *hd_stepping_read(hd_run *r, hd_stepping *s, const hd_arrivals *a)
+{
+    return drop_copies(r, s) ? s->read(r, s, a) : NULL;
+}
+
 hd_tensor *hd_stepping_join(hd_run *r, hd_stepping *s, const hd_arrivals *a)
 {
     hd_cache *c = s->cache;
-    if (r->err.status) return NULL;
-    if (c->items > s->live) { /* copies that fill up a captured step */
-        int32_t *stay = hd_host_take(r, s->live * sizeof *stay + 1);
-        for (size_t i = 0; stay && i < s->live; i++) stay[i] = (int32_t)i;
-        if (!stay || hd_cache_pick(r, c, stay, s->live)) return NULL;
-    }
+    if (!drop_copies(r, s)) return NULL;
     if (hd_cache_join(r, c, a->items)) return NULL;
     hd_tensor *y = s->read(r, s, a);
     if (hd_cache_joined(r, c)) return NULL;

@@ -24,6 +24,12 @@ typedef struct hd_stepper {
     /* NULL, or what makes both return logits as they come instead, once it is set before the first of them.
      */
     bool *raw;
+    /* NULL, or the most tokens of prompts that a join or step reads, about, once it is set: 0 is all of them.
+       What is left of one is read with the next steps of its seat. */
+    size_t *piece;
+    /* Tokens that a seat has still to read, where there is a `piece`: until then its scores mean nothing, and
+       the token it is given is not taken. */
+    size_t (*unread)(const void *context, size_t seat);
     /* NULL, or what the columns of the scores that were returned last stand for, row by row: a stepper with a
        shortlist has other tokens for each item, and scores [seats, columns]. */
     const hd_columns *const *(*columns)(void *context);

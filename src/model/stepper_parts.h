@@ -53,6 +53,8 @@ hd_stepper hd_stepping_stepper(hd_stepping *s, size_t vocab);
 hd_arrivals hd_stepping_next(hd_run *r, hd_stepping *s, size_t n);
 /* Any items join. */
 hd_tensor *hd_stepping_join(hd_run *r, hd_stepping *s, const hd_arrivals *a);
+/* Some more tokens for each seat, at least one. */
+hd_tensor *hd_stepping_read(hd_run *r, hd_stepping *s, const hd_arrivals *a);
 /* One more token for each seat: sent, filled up to what the cache holds, and run by `forward`, captured where
    that can be. */
 hd_tensor *hd_stepping_step(hd_run *r, void *stepping, const int32_t *ids, size_t seats);

@@ -10,10 +10,9 @@ import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
-if os.environ.get("HEED_CLIENTS") and os.path.realpath(sys.executable) != os.path.realpath(os.environ["HEED_CLIENTS"]):
-    if not os.environ.get("HEED_CLIENTS_USED"):
-        os.environ["HEED_CLIENTS_USED"] = "1"
-        os.execv(os.environ["HEED_CLIENTS"], [os.environ["HEED_CLIENTS"]] + sys.argv)
+if os.environ.get("HEED_CLIENTS") and not os.environ.get("HEED_CLIENTS_USED"):
+    os.environ["HEED_CLIENTS_USED"] = "1"
+    os.execv(os.environ["HEED_CLIENTS"], [os.environ["HEED_CLIENTS"]] + sys.argv)
 try:
     import openai
     from langchain_openai import ChatOpenAI, OpenAI, OpenAIEmbeddings

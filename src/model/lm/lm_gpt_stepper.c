@@ -12,7 +12,8 @@
 
 typedef struct seat {
     size_t steps; /* taken so far, that of reading the prompt included */
-    int32_t used; /* tokens in the cache */
+    int32_t used; /* tokens in the cache, but for those of a prompt that are to be read */
+    int32_t read; /* of these, those that are there */
 } seat;
 
 typedef struct turning {
@@ -21,6 +22,7 @@ typedef struct turning {
     seat *seat;    /* [live] */
     int32_t *seen; /* [live, positions]: what is in the cache, its first tokens first */
     size_t live;
+    size_t piece; /* most tokens of prompts that are read at once, about; 0: any number */
 } turning;
 
 static void turning_free(void *context)
@@ -52,13 +54,14 @@ static size_t left_out(const turning *s, size_t over)
    context. */
 static bool forgets(turning *s, size_t i)
 {
+    if (s->seat[i].read < s->seat[i].used) return false;
     size_t room = s->model->opt.context, used = (size_t)s->seat[i].used, steps = s->seat[i].steps;
     if (steps != 1 && steps % stride(s)) return false;
     if (used + stride(s) - steps % stride(s) <= room) return false;
     int32_t *seen = s->seen + i * room;
     size_t keep = used - left_out(s, used - room / 2);
     memmove(seen, seen + used - keep, keep * sizeof *seen);
-    s->seat[i].used = (int32_t)keep;
+    s->seat[i].used = s->seat[i].read = (int32_t)keep;
     return true;
 }
 
@@ -69,7 +72,7 @@ static hd_tensor *read_seats(hd_run *r, turning *s, const int32_t *which, size_t
     int32_t *all = hd_host_take(r, (n * (room + 1) + 1) * sizeof *all), *len = all ? all + n * room : NULL;
     hd_arrivals a = {.ids = all, .len = len, .items = n};
     for (size_t i = 0; all && i < n; i++) {
-        len[i] = s->seat[which[i]].used;
+        len[i] = s->seat[which[i]].read;
         memcpy(all + a.rows, s->seen + (size_t)which[i] * room, (size_t)len[i] * sizeof *all);
         a.rows += (size_t)len[i];
     }
@@ -80,13 +83,22 @@ static hd_tensor *read_seats(hd_run *r, turning *s, const int32_t *which, size_t
 static void count_token(turning *s, size_t i, int32_t id)
 {
     s->seen[i * s->model->opt.context + (size_t)s->seat[i].used++] = id;
-    s->seat[i].steps++;
+    s->seat[i].steps++, s->seat[i].read++;
+}
+
+/* How many tokens of its prompt a seat reads next, at least one; *left: of the piece. */
+static int32_t next_piece(const turning *s, const seat *of, size_t *left)
+{
+    size_t unread = (size_t)(of->used - of->read), most = *left ? *left : 1;
+    size_t n = s->piece && unread > most ? most : unread;
+    *left -= n < *left ? n : *left;
+    return (int32_t)n;
 }
 
 static hd_tensor *join(hd_run *r, void *context, size_t n)
 {
     turning *s = context;
-    size_t room = s->model->opt.context, all = s->live + n;
+    size_t room = s->model->opt.context, all = s->live + n, left = s->piece;
     hd_arrivals a = hd_stepping_next(r, s->inner, n);
     int32_t *which = hd_host_take(r, (n + 1) * sizeof *which);
     if (!which || r->err.status) return NULL;
@@ -102,6 +114,7 @@ static hd_tensor *join(hd_run *r, void *context, size_t n)
         end += len;
         memcpy(seen + to * room, end - used, used * sizeof *seen);
         seats[to] = (seat){.used = (int32_t)used, .steps = 1};
+        seats[to].read = next_piece(s, &seats[to], &left);
         which[i] = (int32_t)to;
     }
     s->live = all;
@@ -135,11 +148,43 @@ static bool make_room(hd_run *r, turning *s)
     return !r->err.status && !hd_stepping_pick(r, s->inner, place, n);
 }
 
+static size_t unread(const void *context, size_t i)
+{
+    const turning *s = context;
+    return (size_t)(s->seat[i].used - s->seat[i].read);
+}
+
+/* A step in which some read on, and the others have a token each. */
+static hd_tensor *read_on(hd_run *r, turning *s, const int32_t *ids)
+{
+    size_t n = s->live, room = s->model->opt.context, left = s->piece, at = 0;
+    int32_t *len = hd_host_take(r, n * sizeof *len), *all = hd_host_take(r, n * room * sizeof *all);
+    if (!len || !all) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        const seat *of = &s->seat[i];
+        bool reads = of->read < of->used;
+        len[i] = reads ? next_piece(s, of, &left) : 1;
+        memcpy(all + at, reads ? s->seen + i * room + of->read : ids + i, (size_t)len[i] * sizeof *all);
+        at += (size_t)len[i];
+    }
+    hd_tensor *y = hd_stepping_read(r, s->inner, &(hd_arrivals){all, len, n, at});
+    for (size_t i = 0; y && i < n; i++) {
+        if (s->seat[i].read < s->seat[i].used)
+            s->seat[i].read += len[i];
+        else
+            count_token(s, i, ids[i]);
+    }
+    return y;
+}
+
 static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live)
 {
     turning *s = context;
     if (live != s->live) return hd_fail(r, HD_ESHAPE, "step: %zu hypotheses, %zu are alive", live, s->live);
-    hd_tensor *y = make_room(r, s) ? hd_stepping_step(r, s->inner, ids, live) : NULL;
+    if (!make_room(r, s)) return NULL;
+    for (size_t i = 0; i < live; i++)
+        if (unread(s, i)) return read_on(r, s, ids);
+    hd_tensor *y = hd_stepping_step(r, s->inner, ids, live);
     for (size_t i = 0; y && i < live; i++) count_token(s, i, ids[i]);
     return y;
 }
@@ -198,6 +243,8 @@ hd_status hd_lm_gpt_stepper(hd_stepper *out, const void *self, const int32_t *id
                         .join = join,
                         .step = step,
                         .raw = &s->inner->raw,
+                        .piece = &s->piece,
+                        .unread = unread,
                         .pick = pick,
                         .wait = wait,
                         .free = turning_free,

@@ -7,7 +7,8 @@
 #include "task/language/chat/form.h"
 #include "task/language/writer.h"
 
-enum { WAITING = 4, SEATS = 64 }; /* jobs that wait for seats; texts that are continued at once */
+/* Jobs that wait for seats; texts that are continued at once; tokens of prompts that are read in a turn. */
+enum { WAITING = 4, SEATS = 64, PIECE = 64 };
 
 typedef struct generating generating;
 
@@ -63,7 +64,7 @@ static hd_status open_writer(generating *w, hd_err *err)
     hd_status s = m->type->stepper(&stepper, m, NULL, NULL, 0, 0, err);
     if (!s)
         s = hd_writer_new(&w->writer, w->use.run, w->use.model, &stepper,
-                          &(hd_writer_opt){.seats = seats, .penalize = true}, err);
+                          &(hd_writer_opt){.seats = seats, .piece = PIECE, .penalize = true}, err);
     if (s) hd_stepper_release(&stepper);
     return s;
 }

@@ -144,6 +144,7 @@ hd_status hd_writer_new(hd_writer **out, hd_run *r, const hd_model_folder *f, hd
     if (!w) return hd_err_nomem(err, sizeof *w);
     w->r = r, w->model = f, w->opt = *opt, w->stepper = *stepper;
     if (opt->penalize && w->stepper.raw) *w->stepper.raw = true;
+    if (w->stepper.piece) *w->stepper.piece = opt->piece;
     w->seats = (hd_seats){.r = r, .stepper = &w->stepper};
     w->last = &w->first;
     *out = w;
@@ -168,11 +169,18 @@ void hd_writer_free(hd_writer *w)
 
 /* -- steps -- */
 
-static hd_status add_seat(hd_writer_seats *to, hd_asked *of, hd_draft *s, size_t row, hd_err *err)
+static hd_status add_seat(hd_writer_seats *to, hd_writer_seat s, hd_err *err)
 {
     hd_status st = hd_mem_reserve(&to->at, &to->room, to->count + 1, sizeof *to->at, err);
-    if (!st) to->at[to->count++] = (hd_writer_seat){of, s, (int32_t)row};
+    if (!st) to->at[to->count++] = s;
     return st;
+}
+
+/* s lives on with a token. */
+static hd_status go_on(hd_writer *w, hd_writer_seat s, size_t first, int32_t token, hd_err *err)
+{
+    hd_status st = hd_seats_go(&w->seats, first + (size_t)s.row, token, err);
+    return st ? st : add_seat(&w->live, s, err);
 }
 
 /* The seats at hand take their tokens; those that stop or have enough leave. first: the seat of row 0. */
@@ -184,26 +192,38 @@ static hd_status advance(hd_writer *w, const hd_writer_seats *now, size_t first,
         const hd_writer_seat s = now->at[i];
         bool over = false;
         st = hd_draft_take(s.draft, &s.of->use, token[i], (double)logp[i], &over, err);
-        if (over) s.of->left--;
-        if (st || over) continue;
-        st = hd_seats_go(&w->seats, first + (size_t)s.row, token[i], err);
-        if (!st) st = add_seat(&w->live, s.of, s.draft, 0, err);
+        if (over)
+            s.of->left--;
+        else if (!st)
+            st = go_on(w, s, first, token[i], err);
     }
     return st;
 }
 
-/* The seats of this turn: those that took a step, or all samples of the prompts that joined. */
-static hd_status seats_at_hand(hd_writer *w, bool arrived, hd_writer_seats *now, hd_err *err)
+static bool reads_on(const hd_writer *w, const hd_writer_seat *s, size_t seat)
+{
+    return s->prompts && w->stepper.unread && w->stepper.unread(w->stepper.context, seat);
+}
+
+/* The seats of this turn: those that took a step, and all samples of prompts that are read. Prompts that are
+   not go on. */
+static hd_status seats_at_hand(hd_writer *w, bool arrived, size_t first, hd_writer_seats *now, hd_err *err)
 {
     hd_status s = HD_OK;
-    const hd_writer_seats *from = arrived ? &w->arriving : &w->live;
-    for (size_t i = 0; !s && i < from->count; i++)
-        for (size_t j = 0; !s && j < (arrived ? from->at[i].of->samples : 1); j++)
-            s = add_seat(now, from->at[i].of, from->at[i].draft + j, i, err);
-    if (arrived)
-        w->arriving.count = 0;
-    else
-        w->live.count = 0;
+    hd_writer_seats from = arrived ? w->arriving : w->live, *to = arrived ? &w->arriving : &w->live;
+    *to = (hd_writer_seats){0};
+    for (size_t i = 0; !s && i < from.count; i++) {
+        hd_writer_seat one = from.at[i];
+        one.row = (int32_t)i;
+        if (reads_on(w, &one, first + i)) {
+            s = go_on(w, one, first, 0, err);
+            continue;
+        }
+        size_t samples = one.prompts ? one.of->samples : 1;
+        one.prompts = false;
+        for (size_t j = 0; !s && j < samples; j++, one.draft++) s = add_seat(now, one, err);
+    }
+    hd_mem_free(from.at);
     return s;
 }
 
@@ -213,7 +233,7 @@ static hd_status take(void *context, hd_tensor *scores, size_t first, size_t cou
     hd_run *r = w->r;
     hd_writer_seats now = {0};
     (void)count;
-    hd_status s = seats_at_hand(w, arrived, &now, err);
+    hd_status s = seats_at_hand(w, arrived, first, &now, err);
     int32_t *token = hd_host_take(r, (now.count + 1) * sizeof *token);
     hd_real *value = hd_host_take(r, (now.count + 1) * sizeof *value);
     if (!s && token && value && now.count) hd_writer_draw(w, scores, &now, token, value);
@@ -235,7 +255,7 @@ static hd_status feed_prompt(hd_writer *w, hd_asked *a, hd_err *err)
     int32_t len = (int32_t)s->ids.count;
     if (s->ids.count > INT32_MAX)
         return hd_err_set(err, HD_ELIMIT, "a prompt of %zu tokens is too long", s->ids.count);
-    hd_status st = add_seat(&w->arriving, a, s, 0, err);
+    hd_status st = add_seat(&w->arriving, (hd_writer_seat){.of = a, .draft = s, .prompts = true}, err);
     if (!st && w->stepper.wait) {
         st = w->stepper.wait(&w->stepper, s->ids.at, &len, 1, err);
         w->seats.joined = 0;
@@ -248,7 +268,8 @@ static hd_status feed_prompt(hd_writer *w, hd_asked *a, hd_err *err)
 static hd_status feed(hd_writer *w, hd_err *err)
 {
     hd_status s = HD_OK;
-    size_t used = w->live.count;
+    size_t used = 0;
+    for (size_t i = 0; i < w->live.count; i++) used += w->live.at[i].prompts ? w->live.at[i].of->samples : 1;
     for (bool some = true; !s && some;) {
         some = false;
         for (hd_asked *a = w->first; !s && a; a = a->next) {

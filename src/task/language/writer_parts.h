@@ -25,7 +25,8 @@ struct hd_asked {
 typedef struct hd_writer_seat {
     hd_asked *of;
     hd_draft *draft;
-    int32_t row; /* of the scores at hand */
+    int32_t row;  /* of the scores at hand */
+    bool prompts; /* it is the prompt of all samples from the draft on, which is being read */
 } hd_writer_seat;
 
 typedef struct hd_writer_seats {
