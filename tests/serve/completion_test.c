@@ -223,6 +223,26 @@ static void wrong_requests_are_told_so(void **state)
     assert_answer(complete("{\"model\": \"lm\", \"max_tokens\": 2}"), 200, "\"completion_tokens\": 2");
 }
 
+/* llama-server's ways to look at tokens. */
+static void tokens_become_texts_and_back(void **state)
+{
+    (void)state;
+    need_server();
+    const char *a = ask(&both, "POST /tokenize", JSON, "{\"content\": \"the cat\", \"add_special\": true}");
+    assert_answer(a, 200, "{\"tokens\": [");
+    char body[128];
+    snprintf(body, sizeof body, "%s", body_of(a));
+    assert_answer(ask(&both, "POST /detokenize", JSON, body), 200, "{\"content\": \"the cat\"}");
+    assert_answer(ask(&both, "POST /tokenize", JSON, "{\"content\": \"the cat\", \"with_pieces\": true}"),
+                  200, "\"piece\": \"the\"}|\"piece\": \"cat\"}");
+    assert_answer(ask(&both, "POST /tokenize", JSON, "{\"content\": 1}"), 400, "'content'|\"code\": 400");
+    assert_answer(ask(&both, "POST /tokenize", JSON, "{\"model\": \"x\", \"content\": \"a\"}"), 404,
+                  "no model");
+    assert_answer(ask(&both, "POST /detokenize", JSON, "{\"tokens\": [-1]}"), 400, "tokens[0]");
+    assert_answer(ask(&both, "GET /props", "", NULL), 200,
+                  "\"n_ctx\": 8|\"total_slots\": 64|\"build_info\": \"heed");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +252,7 @@ int main(void)
         cmocka_unit_test(streams_are_events_that_end),
         cmocka_unit_test(who_hangs_up_frees_the_seats),
         cmocka_unit_test(wrong_requests_are_told_so),
+        cmocka_unit_test(tokens_become_texts_and_back),
     };
     return outcome(cmocka_run_group_tests(tests, begin, end));
 }

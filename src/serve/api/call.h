@@ -54,7 +54,8 @@ typedef struct hd_protocol {
 } hd_protocol;
 
 /* In this order routes are looked for; the first one answers what nobody has. */
-#define HD_PROTOCOL_LIST(X) X(libretranslate) X(openai) X(explain) X(page) X(metrics) X(tei) X(document)
+#define HD_PROTOCOL_LIST(X) \
+    X(libretranslate) X(openai) X(llama) X(explain) X(page) X(metrics) X(tei) X(document)
 
 #define X(name) extern const hd_protocol hd_protocol_##name;
 HD_PROTOCOL_LIST(X)

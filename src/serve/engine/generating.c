@@ -7,8 +7,7 @@
 #include "task/language/chat/form.h"
 #include "task/language/writer.h"
 
-/* Jobs that wait for seats; texts that are continued at once; tokens of prompts that are read in a turn. */
-enum { WAITING = 4, SEATS = 64, PIECE = 64 };
+enum { WAITING = 4, PIECE = 64 }; /* jobs that wait for seats; tokens of prompts that are read in a turn */
 
 typedef struct generating generating;
 
@@ -59,7 +58,7 @@ static void note_written(void *tag)
 static hd_status open_writer(generating *w, hd_err *err)
 {
     const hd_lm *m = hd_model_folder_lm(w->use.model);
-    size_t seats = w->use.opt->translate.batch ? w->use.opt->translate.batch : SEATS;
+    size_t seats = w->use.opt->translate.batch ? w->use.opt->translate.batch : HD_GENERATE_SEATS;
     hd_stepper stepper = {0};
     hd_status s = m->type->stepper(&stepper, m, NULL, NULL, 0, 0, err);
     if (!s)

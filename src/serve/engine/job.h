@@ -72,6 +72,8 @@ typedef struct hd_embed_job {
     size_t read; /* tokens of all lines */
 } hd_embed_job;
 
+enum { HD_GENERATE_SEATS = 64 }; /* texts that are continued side by side, if nothing says otherwise */
+
 /* Texts that a language model continues, or a conversation that it answers. Defaults of `opt` are those of
    the model where `said` does not say otherwise. */
 typedef struct hd_generate_job {
