@@ -108,6 +108,8 @@ hd_tensor *hd_stepping_join(hd_run *r, hd_stepping *s, const hd_arrivals *a)
     hd_cache *c = s->cache;
     if (!drop_copies(r, s)) return NULL;
     if (hd_cache_join(r, c, a->items)) return NULL;
+    for (size_t i = 0; a->begun && i < a->items; i++)
+        if (!hd_cache_start(r, c, c->first + i, a->begun[i].block, a->begun[i].blocks)) return NULL;
     hd_tensor *y = s->read(r, s, a);
     if (hd_cache_joined(r, c)) return NULL;
     s->live += a->items;

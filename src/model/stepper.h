@@ -30,6 +30,8 @@ typedef struct hd_stepper {
     /* Tokens that a seat has still to read, where there is a `piece`: until then its scores mean nothing, and
        the token it is given is not taken. */
     size_t (*unread)(const void *context, size_t seat);
+    /* NULL, or whether items that begin alike share what was read of the first, also after it has left. */
+    bool *share;
     /* NULL, or what the columns of the scores that were returned last stand for, row by row: a stepper with a
        shortlist has other tokens for each item, and scores [seats, columns]. */
     const hd_columns *const *(*columns)(void *context);

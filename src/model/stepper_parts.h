@@ -2,6 +2,7 @@
 #ifndef HD_MODEL_STEPPER_PARTS_H
 #define HD_MODEL_STEPPER_PARTS_H
 
+#include "nn/prefix/prefixes.h"
 #include "model/stepper.h"
 #include "nn/layer.h"
 
@@ -11,6 +12,7 @@ typedef struct hd_stepping hd_stepping;
 typedef struct hd_arrivals {
     const int32_t *ids, *len; /* host */
     size_t items, rows;
+    const hd_begun *begun; /* [items] what was read before; NULL: nothing */
 } hd_arrivals;
 
 struct hd_stepping {

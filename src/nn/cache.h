@@ -52,6 +52,24 @@ static inline hd_slot *hd_cache_slot(hd_cache *c, size_t i)
 hd_status hd_cache_join(hd_run *r, hd_cache *c, size_t n);
 hd_status hd_cache_joined(hd_run *r, hd_cache *c);
 
+/* Rows of GROW slots that items may begin with: the first blocks of an item, full ones, are held apart from
+   it until they are let go; block: their numbers. An item that joins has them before the step; false: no
+   memory, which stays in the run. */
+static inline void hd_cache_keep(hd_cache *c, size_t item, int32_t *block, size_t blocks)
+{
+    hd_pages_keep(&c->grow, item, block, blocks);
+}
+static inline void hd_cache_let_go(hd_cache *c, const int32_t *block, size_t blocks)
+{
+    hd_pages_let_go(&c->grow, block, blocks);
+}
+static inline bool hd_cache_start(hd_run *r, hd_cache *c, size_t item, const int32_t *block, size_t blocks)
+{
+    bool begun = hd_pages_begin(&c->grow, item, block, blocks);
+    if (begun) return c->length[item] = c->grow.len[item], true;
+    return c->items = c->first = 0, hd_err_nomem(&r->err, blocks * sizeof *block), false;
+}
+
 /* Begins a step that adds the rows of seg: makes room, counts them and sends all lengths to the backend, so
    that nothing else has to be. Called by whatever asks first; a step that is captured calls it before. False
    on failure, after which the cache is good for hd_cache_free only. */

@@ -131,3 +131,31 @@ void hd_pages_add(hd_pages *p, size_t item, int32_t more, hd_page_copy *copy)
     }
     p->len[item] = len + more;
 }
+
+void hd_pages_keep(hd_pages *p, size_t item, int32_t *block, size_t blocks)
+{
+    for (size_t b = 0; b < blocks; b++) {
+        block[b] = p->table[item * p->wide + b];
+        p->holders[block[b]]++;
+    }
+}
+
+void hd_pages_let_go(hd_pages *p, const int32_t *block, size_t blocks)
+{
+    for (size_t b = 0; b < blocks; b++)
+        if (!--p->holders[block[b]]) p->spare[p->spares++] = block[b];
+}
+
+bool hd_pages_begin(hd_pages *p, size_t item, const int32_t *block, size_t blocks)
+{
+    size_t wide = p->wide;
+    hd_pages next;
+    while (wide < blocks) wide *= 2;
+    if (wide > p->wide) {
+        if (!lay_out(&next, p, NULL, p->items, wide)) return false;
+        replace(p, &next);
+    }
+    for (size_t b = 0; b < blocks; b++) p->table[item * wide + b] = block[b], p->holders[block[b]]++;
+    p->len[item] = (int32_t)(blocks * HD_PAGE_ROWS);
+    return true;
+}

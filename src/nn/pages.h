@@ -38,6 +38,12 @@ bool hd_pages_grow(hd_pages *p, size_t blocks); /* so many in all; the caller's 
 bool hd_pages_widen(hd_pages *p, size_t first, const int32_t *more);
 void hd_pages_add(hd_pages *p, size_t item, int32_t more, hd_page_copy *copy);
 
+/* The first blocks of an item are held apart from it, too: their numbers. All of them are full. */
+void hd_pages_keep(hd_pages *p, size_t item, int32_t *block, size_t blocks);
+void hd_pages_let_go(hd_pages *p, const int32_t *block, size_t blocks);
+/* An item without rows begins with such blocks. */
+bool hd_pages_begin(hd_pages *p, size_t item, const int32_t *block, size_t blocks);
+
 static inline size_t hd_pages_held(const hd_pages *p)
 {
     return p->blocks - p->spares;

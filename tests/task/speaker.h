@@ -42,8 +42,9 @@ CHECK_UNUSED static hd_ids speaker_ids(const hd_tokenizer *t, const char *text)
     return ids;
 }
 
-/* kind: HD_LM_ngram of order 3, or another with small sizes and a context of 8. */
-CHECK_UNUSED static hd_model_folder *speaker(hd_backend *b, hd_lm_kind kind, hd_tokenizer_kind unit)
+/* kind: HD_LM_ngram of order 3, or another with small sizes. */
+CHECK_UNUSED static hd_model_folder *speaker_of(hd_backend *b, hd_lm_kind kind, hd_tokenizer_kind unit,
+                                                size_t context)
 {
     hd_err err = {0};
     hd_model_folder *l = hd_mem_zero(sizeof *l);
@@ -65,7 +66,7 @@ CHECK_UNUSED static hd_model_folder *speaker(hd_backend *b, hd_lm_kind kind, hd_
                      .stack.layers = 1,
                      .stack.heads = 2,
                      .stack.width = 16,
-                     .context = 8,
+                     .context = context,
                      .stack.act = HD_tanh};
     if (hd_lm_new(&lm, &opt, b, false, &err)) fail_msg("%s", err.text);
     hd_model_folder_take(l, HD_TRAIN_LM, hd_lm_model(lm));
@@ -77,6 +78,12 @@ CHECK_UNUSED static hd_model_folder *speaker(hd_backend *b, hd_lm_kind kind, hd_
     if (lm->type->lm.count(lm, ids.at, ids.count, &err)) fail_msg("%s", err.text);
     hd_ids_release(&ids);
     return l;
+}
+
+/* With a context of 8. */
+CHECK_UNUSED static hd_model_folder *speaker(hd_backend *b, hd_lm_kind kind, hd_tokenizer_kind unit)
+{
+    return speaker_of(b, kind, unit, 8);
 }
 
 /* The same as a folder. */

@@ -152,12 +152,86 @@ static void long_prompts_take_turns(void **state)
     hd_backend_free(b);
 }
 
+/* -- texts that begin alike -- */
+
+static char shared_text[16][400];
+
+/* Prompts of about 20 to 70 tokens that are the same up to a place that differs. */
+static hd_line shared_prompt(size_t i)
+{
+    char *to = shared_text[i % 16];
+    *to = 0;
+    for (size_t k = 0; k < 5 + i % 3 * 4; k++)
+        strcat(to, k == i % 5 * 2 + 3 ? "where is the dog? " : "the cat sat on the mat, ");
+    return (hd_line){to, strlen(to)};
+}
+
+/* Turns until an ask is written. */
+static size_t turns_of(hd_writer *w, ask *a)
+{
+    hd_err err = {0};
+    size_t turns = 0;
+    const hd_writer_ask asks = {
+        .prompt = &a->prompt, .prompts = 1, .opt = &a->opt, .out = a->out, .done = note, .tag = a};
+    if (hd_writer_add(w, &asks, &err)) fail_msg("%s", err.text);
+    for (; !a->done; turns++)
+        if (hd_writer_turn(w, &err)) fail_msg("%s", err.text);
+    return turns;
+}
+
+static void texts_that_begin_alike_share_what_was_read(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run r = run_on(b);
+    hd_model_folder *f = speaker_of(b, HD_LM_gpt, HD_TOKENIZER_words, 96);
+    const hd_lm *m = hd_model_folder_lm(f);
+    hd_stepper stepper = {0};
+    hd_writer *w = NULL;
+    assert_int_equal(m->type->stepper(&stepper, m, NULL, NULL, 0, 0, &err), HD_OK);
+    const hd_writer_opt o = {.seats = 8, .piece = 4, .share = true, .penalize = true};
+    assert_int_equal(hd_writer_new(&w, &r, f, &stepper, &o, &err), HD_OK);
+    /* the second time nothing but the last block is read */
+    ask again[2] = {{.prompt = shared_prompt(2), .opt = {.tokens = 3}},
+                    {.prompt = shared_prompt(2), .opt = {.tokens = 3}}};
+    size_t first = turns_of(w, &again[0]), second = turns_of(w, &again[1]);
+    assert_true(first > 15);
+    assert_in_range(second, 3, 7);
+    assert_same(&again[0].out[0], &again[1].out[0]);
+    for (size_t i = 0; i < ASKS; i++) { /* many, one by one and side by side, more than are kept */
+        ask *a = &all[i];
+        *a =
+            (ask){.prompt = shared_prompt(i),
+                  .opt = {.tokens = 2 + i * 5 % 40, .temperature = 1, .seed = i, .samples = 1 + i % SAMPLES}};
+        const hd_writer_ask asks = {
+            .prompt = &a->prompt, .prompts = 1, .opt = &a->opt, .out = a->out, .done = note, .tag = a};
+        if (hd_generate(a->alone, &r, f, &a->prompt, 1, &a->opt, &err) || hd_writer_add(w, &asks, &err))
+            fail_msg("%s", err.text);
+        for (size_t k = 0; k < i % 7; k++)
+            if (hd_writer_turn(w, &err)) fail_msg("%s", err.text);
+    }
+    while (hd_writer_count(w))
+        if (hd_writer_turn(w, &err)) fail_msg("%s", err.text);
+    for (size_t i = 0; i < ASKS * SAMPLES; i++) {
+        assert_same(&all[i / SAMPLES].alone[i % SAMPLES], &all[i / SAMPLES].out[i % SAMPLES]);
+        hd_generated_release(&all[i / SAMPLES].alone[i % SAMPLES]);
+        hd_generated_release(&all[i / SAMPLES].out[i % SAMPLES]);
+    }
+    for (int i = 0; i < 2; i++) hd_generated_release(&again[i].out[0]);
+    hd_writer_free(w);
+    folder_free(f);
+    hd_run_release(&r);
+    hd_backend_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_joins_is_written_as_alone),
         cmocka_unit_test(prompts_in_pieces_are_read_as_whole_ones),
         cmocka_unit_test(long_prompts_take_turns),
+        cmocka_unit_test(texts_that_begin_alike_share_what_was_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

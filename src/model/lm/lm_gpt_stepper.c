@@ -22,13 +22,16 @@ typedef struct turning {
     seat *seat;    /* [live] */
     int32_t *seen; /* [live, positions]: what is in the cache, its first tokens first */
     size_t live;
-    size_t piece; /* most tokens of prompts that are read at once, about; 0: any number */
+    bool share;
+    hd_prefixes prefixes; /* what was read before, where that is shared */
+    size_t piece;         /* most tokens of prompts that are read at once, about; 0: any number */
 } turning;
 
 static void turning_free(void *context)
 {
     turning *s = context;
     if (!s) return;
+    if (s->inner) hd_prefixes_release(&s->prefixes, s->inner->cache);
     hd_stepping_free(s->inner);
     hd_mem_free(s->seat);
     hd_mem_free(s->seen);
@@ -65,15 +68,31 @@ static bool forgets(turning *s, size_t i)
     return true;
 }
 
-/* What seats which[0] .. which[n - 1] have seen joins the cache. */
-static hd_tensor *read_seats(hd_run *r, turning *s, const int32_t *which, size_t n)
+/* Whether what is read may be used again: factors of heads would change it. */
+static bool shares(const hd_run *r, const turning *s)
+{
+    return s->share && !r->heads;
+}
+
+/* What a seat has read may be the beginning of others. */
+static void keep(const hd_run *r, turning *s, size_t i)
+{
+    const seat *of = &s->seat[i];
+    if (shares(r, s) && of->read == of->used)
+        hd_prefixes_add(&s->prefixes, s->inner->cache, i, s->seen + i * s->model->opt.context,
+                        (size_t)of->used);
+}
+
+/* What seats which[0] .. which[n - 1] have seen joins the cache, behind what begun[i] holds of it. */
+static hd_tensor *read_seats(hd_run *r, turning *s, const int32_t *which, size_t n, const hd_begun *begun)
 {
     size_t room = s->model->opt.context;
     int32_t *all = hd_host_take(r, (n * (room + 1) + 1) * sizeof *all), *len = all ? all + n * room : NULL;
-    hd_arrivals a = {.ids = all, .len = len, .items = n};
+    hd_arrivals a = {.ids = all, .len = len, .items = n, .begun = begun};
     for (size_t i = 0; all && i < n; i++) {
-        len[i] = s->seat[which[i]].read;
-        memcpy(all + a.rows, s->seen + (size_t)which[i] * room, (size_t)len[i] * sizeof *all);
+        size_t from = begun ? begun[i].blocks * HD_PAGE_ROWS : 0;
+        len[i] = s->seat[which[i]].read - (int32_t)from;
+        memcpy(all + a.rows, s->seen + (size_t)which[i] * room + from, (size_t)len[i] * sizeof *all);
         a.rows += (size_t)len[i];
     }
     return all ? hd_stepping_join(r, s->inner, &a) : NULL;
@@ -101,7 +120,8 @@ static hd_tensor *join(hd_run *r, void *context, size_t n)
     size_t room = s->model->opt.context, all = s->live + n, left = s->piece;
     hd_arrivals a = hd_stepping_next(r, s->inner, n);
     int32_t *which = hd_host_take(r, (n + 1) * sizeof *which);
-    if (!which || r->err.status) return NULL;
+    hd_begun *begun = hd_host_take(r, (n + 1) * sizeof *begun);
+    if (!which || !begun || r->err.status) return NULL;
     seat *seats = hd_mem_grow(s->seat, all * sizeof *seats + 1);
     if (seats) s->seat = seats;
     int32_t *seen = seats ? hd_mem_grow(s->seen, all * room * sizeof *seen + 1) : NULL;
@@ -114,11 +134,15 @@ static hd_tensor *join(hd_run *r, void *context, size_t n)
         end += len;
         memcpy(seen + to * room, end - used, used * sizeof *seen);
         seats[to] = (seat){.used = (int32_t)used, .steps = 1};
-        seats[to].read = next_piece(s, &seats[to], &left);
+        if (shares(r, s)) begun[i] = hd_prefixes_find(&s->prefixes, seen + to * room, used);
+        seats[to].read = (int32_t)(begun[i].blocks * HD_PAGE_ROWS);
+        seats[to].read += next_piece(s, &seats[to], &left);
         which[i] = (int32_t)to;
     }
     s->live = all;
-    return read_seats(r, s, which, n);
+    hd_tensor *y = read_seats(r, s, which, n, begun);
+    for (size_t i = 0; y && i < n; i++) keep(r, s, (size_t)which[i]);
+    return y;
 }
 
 /* Seats that have to forget leave the cache, and what they keep is read again, once where it is the same. */
@@ -144,7 +168,7 @@ static bool make_room(hd_run *r, turning *s)
         place[i] = (int32_t)(stays + j);
     }
     if (hd_stepping_pick(r, s->inner, stay, stays)) return false;
-    read_seats(r, s, again, reads);
+    read_seats(r, s, again, reads, NULL);
     return !r->err.status && !hd_stepping_pick(r, s->inner, place, n);
 }
 
@@ -167,12 +191,15 @@ static hd_tensor *read_on(hd_run *r, turning *s, const int32_t *ids)
         memcpy(all + at, reads ? s->seen + i * room + of->read : ids + i, (size_t)len[i] * sizeof *all);
         at += (size_t)len[i];
     }
-    hd_tensor *y = hd_stepping_read(r, s->inner, &(hd_arrivals){all, len, n, at});
+    hd_tensor *y =
+        hd_stepping_read(r, s->inner, &(hd_arrivals){.ids = all, .len = len, .items = n, .rows = at});
     for (size_t i = 0; y && i < n; i++) {
-        if (s->seat[i].read < s->seat[i].used)
-            s->seat[i].read += len[i];
-        else
+        if (s->seat[i].read == s->seat[i].used) {
             count_token(s, i, ids[i]);
+            continue;
+        }
+        s->seat[i].read += len[i];
+        keep(r, s, i);
     }
     return y;
 }
@@ -189,6 +216,15 @@ static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live
     return y;
 }
 
+/* Texts that are over may go on with a later one: a conversation does. */
+static void keep_leaving(hd_run *r, turning *s, const int32_t *parent, size_t n)
+{
+    bool *stays = shares(r, s) ? hd_host_take(r, s->live + 1) : NULL;
+    for (size_t i = 0; stays && i < n; i++) stays[parent[i]] = true;
+    for (size_t i = 0; stays && i < s->live; i++)
+        if (!stays[i]) keep(r, s, i);
+}
+
 static hd_status pick(hd_run *r, void *context, const int32_t *parent, size_t n)
 {
     turning *s = context;
@@ -197,6 +233,7 @@ static hd_status pick(hd_run *r, void *context, const int32_t *parent, size_t n)
         if (parent[i] < 0 || (size_t)parent[i] >= s->live)
             return hd_fail(r, HD_EARG, "pick: there is no hypothesis %d among %zu", parent[i], s->live),
                    HD_EARG;
+    keep_leaving(r, s, parent, n);
     int32_t *seen = hd_mem_array(n * room, sizeof *seen);
     seat *seats = hd_mem_array(n, sizeof *seats);
     hd_status st = seen && seats ? hd_stepping_pick(r, s->inner, parent, n)
@@ -235,6 +272,7 @@ hd_status hd_lm_gpt_stepper(hd_stepper *out, const void *self, const int32_t *id
     turning *s = hd_mem_zero(sizeof *s);
     if (!s) return hd_err_nomem(err, sizeof *s);
     s->model = m;
+    s->prefixes.most = 4 * ((m->opt.context + HD_PAGE_ROWS - 1) / HD_PAGE_ROWS);
     hd_status st = hd_gpt_stepping(&s->inner, m->model, &q, err);
     if (st) return turning_free(s), st;
     *out = (hd_stepper){.vocab = m->opt.vocab,
@@ -244,6 +282,7 @@ hd_status hd_lm_gpt_stepper(hd_stepper *out, const void *self, const int32_t *id
                         .step = step,
                         .raw = &s->inner->raw,
                         .piece = &s->piece,
+                        .share = &s->share,
                         .unread = unread,
                         .pick = pick,
                         .wait = wait,

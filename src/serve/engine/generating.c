@@ -63,7 +63,7 @@ static hd_status open_writer(generating *w, hd_err *err)
     hd_status s = m->type->stepper(&stepper, m, NULL, NULL, 0, 0, err);
     if (!s)
         s = hd_writer_new(&w->writer, w->use.run, w->use.model, &stepper,
-                          &(hd_writer_opt){.seats = seats, .piece = PIECE, .penalize = true}, err);
+                          &(hd_writer_opt){.seats = seats, .piece = PIECE, .share = true, .penalize = true}, err);
     if (s) hd_stepper_release(&stepper);
     return s;
 }

@@ -145,6 +145,7 @@ hd_status hd_writer_new(hd_writer **out, hd_run *r, const hd_model_folder *f, hd
     w->r = r, w->model = f, w->opt = *opt, w->stepper = *stepper;
     if (opt->penalize && w->stepper.raw) *w->stepper.raw = true;
     if (w->stepper.piece) *w->stepper.piece = opt->piece;
+    if (w->stepper.share) *w->stepper.share = opt->share;
     w->seats = (hd_seats){.r = r, .stepper = &w->stepper};
     w->last = &w->first;
     *out = w;

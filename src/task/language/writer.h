@@ -27,6 +27,7 @@ typedef struct hd_writer_opt {
     size_t seats; /* most texts side by side; 0: any number */
     size_t piece; /* tokens of prompts that a turn reads, about, so that long ones do not keep others waiting;
                      0: all */
+    bool share;   /* texts that begin alike share what was read */
     bool penalize; /* options may weigh tokens by what a text has said */
 } hd_writer_opt;
 
