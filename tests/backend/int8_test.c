@@ -43,7 +43,8 @@ static float scale_of(const hd_real *x, size_t k, float *inverse)
 static bool is_uneven(const hd_real *x, size_t k, float inverse)
 {
     int64_t squares = 0;
-    for (size_t l = 0; l < k; l++) squares += (int64_t)rintf(x[l] * inverse) * (int64_t)rintf(x[l] * inverse);
+    for (size_t l = 0; inverse > 0 && l < k; l++) /* not of a row that is not finite */
+        squares += (int64_t)rintf(x[l] * inverse) * (int64_t)rintf(x[l] * inverse);
     return inverse > 0 && 64 * squares < (int64_t)(127 * 127 * k);
 }
 
