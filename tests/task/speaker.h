@@ -43,8 +43,8 @@ CHECK_UNUSED static hd_ids speaker_ids(const hd_tokenizer *t, const char *text)
 }
 
 /* kind: HD_LM_ngram of order 3, or another with small sizes. */
-CHECK_UNUSED static hd_model_folder *speaker_of(hd_backend *b, hd_lm_kind kind, hd_tokenizer_kind unit,
-                                                size_t context)
+CHECK_UNUSED static hd_model_folder *speaker_seeing(hd_backend *b, hd_lm_kind kind, hd_tokenizer_kind unit,
+                                                    size_t context)
 {
     hd_err err = {0};
     hd_model_folder *l = hd_mem_zero(sizeof *l);
@@ -83,7 +83,7 @@ CHECK_UNUSED static hd_model_folder *speaker_of(hd_backend *b, hd_lm_kind kind, 
 /* With a context of 8. */
 CHECK_UNUSED static hd_model_folder *speaker(hd_backend *b, hd_lm_kind kind, hd_tokenizer_kind unit)
 {
-    return speaker_of(b, kind, unit, 8);
+    return speaker_seeing(b, kind, unit, 8);
 }
 
 /* The same as a folder. */

@@ -185,7 +185,7 @@ static void texts_that_begin_alike_share_what_was_read(void **state)
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
     hd_run r = run_on(b);
-    hd_model_folder *f = speaker_of(b, HD_LM_gpt, HD_TOKENIZER_words, 96);
+    hd_model_folder *f = speaker_seeing(b, HD_LM_gpt, HD_TOKENIZER_words, 96);
     const hd_lm *m = hd_model_folder_lm(f);
     hd_stepper stepper = {0};
     hd_writer *w = NULL;
