@@ -213,7 +213,8 @@ def a_key_is_asked_for(p, server):
         p.open(locked.stdout.readline().strip() + "/")
         p.wait("document.getElementById('key') && !document.getElementById('key').hidden")
         for key in ("wrong", "sesame"):
-            p.wait("document.activeElement.id === 'key-input' && document.activeElement.value === ''")
+            # a field that was hidden keeps the focus until the page is drawn again
+            p.wait("!document.getElementById('key').hidden && document.activeElement.id === 'key-input' && document.activeElement.value === ''")
             p.type(key)
             p.key("Enter")
         p.wait("document.querySelectorAll('.token').length > 0")
