@@ -40,8 +40,8 @@ static void a_png_has_the_picture_and_the_colors(void **state)
 {
     (void)state;
     hd_err err = {0};
-    hd_image im = grey(), drawn = {0};
     if (hd_drawing_missing) leave_out("this build has no Cairo");
+    hd_image im = grey(), drawn = {0};
     if (hd_boxes_draw(at("boxes.png"), &im, boxes, COUNT_OF(boxes), &err)) fail_msg("%s", err.text);
     if (hd_image_read(&drawn, at("boxes.png"), &err)) fail_msg("%s", err.text);
     int by = drawn.width / WIDTH;

@@ -35,7 +35,7 @@ hd_status hd_bench_vectors_run(hd_bench_vectors *v, hd_run *r, const int32_t *id
                                size_t items, hd_err *err)
 {
     size_t rows = 0;
-    for (size_t i = 0; i < items && i < MOST_ITEMS; i++) rows += (size_t)len[i];
+    for (size_t i = 0; items <= MOST_ITEMS && i < items; i++) rows += (size_t)len[i];
     if (items > MOST_ITEMS || rows > MOST_ITEMS * MOST_TOKENS)
         return hd_err_set(err, HD_ELIMIT, "vectors of %zu sentences", items);
     hd_run_begin(r, HD_INFERENCE);
