@@ -103,6 +103,7 @@ CHECK_UNUSED static const char *hear(int s)
         if (end && length && length < end)
             whole = (size_t)(end - answer) + 4 + strtoul(length + 16, NULL, 10);
         if (end && !strncmp(answer, "HTTP/1.1 204", 12)) break;
+        if (end && !length && size > 7 && !strcmp(answer + size - 7, "\r\n0\r\n\r\n")) break; /* chunks end */
     }
     answer[size] = 0;
     return answer;
