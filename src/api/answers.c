@@ -93,23 +93,12 @@ static void hear(void *context, size_t i, const hd_real *answer)
     memcpy(h->answer + i * h->classes, answer, h->classes * sizeof *answer);
 }
 
-/* The likeliest label after `last`, which is the one of the rank before. */
-static size_t next_best(const hd_real *x, size_t classes, size_t rank, size_t last)
-{
-    size_t best = classes;
-    for (size_t k = 0; k < classes; k++) {
-        bool later = !rank || x[k] < x[last] || (x[k] <= x[last] && k > last);
-        if (later && (best == classes || x[k] > x[best])) best = k;
-    }
-    return best;
-}
-
 static void put_labels(heed_choice *to, const hd_model_folder *f, const hd_real *answer, size_t classes,
                        size_t top)
 {
     const hd_label_kind *kind = hd_labeler_kind(f);
     for (size_t i = 0, last = 0; i < top; i++) {
-        last = next_best(answer, classes, i, last);
+        last = hd_labeler_next_best(answer, classes, i, last);
         if (last == classes) { /* NaN has no order */
             to[i] = (heed_choice){"", -1, (double)NAN};
             continue;

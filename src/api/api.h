@@ -50,6 +50,18 @@ hd_status hd_api_options(void *to, size_t size, const void *from, const char *na
 /* The defaults for a caller whose struct has `size` bytes. */
 void hd_api_defaults(void *to, size_t size, const void *defaults, size_t known);
 
+/* A number of the options with what it may be; lists end with a name of NULL. HD_EARG names the first that is
+   outside; what is not a number is. */
+typedef struct hd_api_size {
+    const char *name;
+    size_t value, least, most;
+} hd_api_size;
+typedef struct hd_api_real {
+    const char *name;
+    double value, least, most;
+} hd_api_real;
+hd_status hd_api_ranges(const hd_api_size *size, const hd_api_real *real, hd_err *err);
+
 /* The given options over the defaults in *o, and what they mean. HD_EARG names one that makes no sense. */
 hd_status hd_api_read_options(hd_translate_opt *to, heed_translate_options *o,
                               const heed_translate_options *given, hd_err *err);

@@ -55,3 +55,16 @@ hd_status hd_api_lines(hd_line *to, const char *const *text, const size_t *size,
     }
     return HD_OK;
 }
+
+hd_status hd_api_ranges(const hd_api_size *size, const hd_api_real *real, hd_err *err)
+{
+    for (; size->name; size++)
+        if (size->value < size->least || size->value > size->most)
+            return hd_err_set(err, HD_EARG, "%s is %zu: it must be %zu to %zu", size->name, size->value,
+                              size->least, size->most);
+    for (; real->name; real++)
+        if (!(real->value >= real->least && real->value <= real->most))
+            return hd_err_set(err, HD_EARG, "%s is %g: it must be %g to %g", real->name, real->value,
+                              real->least, real->most);
+    return HD_OK;
+}

@@ -18,28 +18,18 @@ void heed_generate_options_init(heed_generate_options *options, size_t size)
 
 static hd_status check(const heed_generate_options *o, hd_err *err)
 {
-    const struct {
-        const char *name;
-        size_t value, least, most;
-    } size[] = {{"tokens", o->tokens, 1, MOST_TOKENS},
-                {"samples", o->samples, 1, MOST_SAMPLES},
-                {"top_k", o->top_k, 0, MOST},
-                {"no_repeat", o->no_repeat, 0, MOST}};
-    const struct {
-        const char *name;
-        double value, least, most;
-    } real[] = {{"temperature", o->temperature, 0, 100},
-                {"top_p", o->top_p, 0, 1},
-                {"min_p", o->min_p, 0, 1},
-                {"repetition", o->repetition, 0.01, 100}};
-    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
-        if (size[i].value < size[i].least || size[i].value > size[i].most)
-            return hd_err_set(err, HD_EARG, "%s is %zu: it must be %zu to %zu", size[i].name, size[i].value,
-                              size[i].least, size[i].most);
-    for (size_t i = 0; i < sizeof real / sizeof *real; i++)
-        if (!(real[i].value >= real[i].least && real[i].value <= real[i].most))
-            return hd_err_set(err, HD_EARG, "%s is %g: it must be %g to %g", real[i].name, real[i].value,
-                              real[i].least, real[i].most);
+    const hd_api_size size[] = {{"tokens", o->tokens, 1, MOST_TOKENS},
+                                {"samples", o->samples, 1, MOST_SAMPLES},
+                                {"top_k", o->top_k, 0, MOST},
+                                {"no_repeat", o->no_repeat, 0, MOST},
+                                {0}};
+    const hd_api_real real[] = {{"temperature", o->temperature, 0, 100},
+                                {"top_p", o->top_p, 0, 1},
+                                {"min_p", o->min_p, 0, 1},
+                                {"repetition", o->repetition, 0.01, 100},
+                                {0}};
+    hd_status s = hd_api_ranges(size, real, err);
+    if (s) return s;
     if (o->stops && !o->stop) return hd_err_set(err, HD_EARG, "stop is NULL");
     for (size_t i = 0; i < o->stops; i++)
         if (!o->stop[i] || !*o->stop[i])

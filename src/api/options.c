@@ -37,37 +37,25 @@ void heed_translate_options_init(heed_translate_options *options, size_t size)
 
 static hd_status check_numbers(const heed_translate_options *o, hd_err *err)
 {
-    const struct {
-        const char *name;
-        size_t value, least, most;
-    } size[] = {{"search", (unsigned)o->search, 0, HEED_SEARCH_EXHAUSTIVE},
-                {"length_penalty", (unsigned)o->length_penalty, 0, HD_LENGTHS - 1},
-                {"stop", (unsigned)o->stop, 0, HD_STOPS - 1},
-                {"too_long", (unsigned)o->too_long, 0, HD_LONGS - 1},
-                {"sentences", (unsigned)o->sentences, 0, HD_SENTENCES_MODES - 1},
-                {"beam", o->beam, 1, MOST_BEAM},
-                {"n_best", o->n_best, 1, MOST_BEAM},
-                {"max_length", o->max_length, 0, MOST},
-                {"min_length", o->min_length, 0, MOST},
-                {"top_k", o->top_k, 0, MOST},
-                {"max_source", o->max_source, 0, MOST},
-                {"batch", o->batch, 0, MOST}};
-    const struct {
-        const char *name;
-        double value, least, most;
-    } real[] = {{"alpha", o->alpha, -10, 10},
-                {"max_ratio", o->max_ratio, 0.1, 1000},
-                {"temperature", o->temperature, 0, 100},
-                {"top_p", o->top_p, 0, 1}};
-    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
-        if (size[i].value < size[i].least || size[i].value > size[i].most)
-            return hd_err_set(err, HD_EARG, "%s is %zu: it must be %zu to %zu", size[i].name, size[i].value,
-                              size[i].least, size[i].most);
-    for (size_t i = 0; i < sizeof real / sizeof *real; i++)
-        if (!(real[i].value >= real[i].least && real[i].value <= real[i].most))
-            return hd_err_set(err, HD_EARG, "%s is %g: it must be %g to %g", real[i].name, real[i].value,
-                              real[i].least, real[i].most);
-    return HD_OK;
+    const hd_api_size size[] = {{"search", (unsigned)o->search, 0, HEED_SEARCH_EXHAUSTIVE},
+                                {"length_penalty", (unsigned)o->length_penalty, 0, HD_LENGTHS - 1},
+                                {"stop", (unsigned)o->stop, 0, HD_STOPS - 1},
+                                {"too_long", (unsigned)o->too_long, 0, HD_LONGS - 1},
+                                {"sentences", (unsigned)o->sentences, 0, HD_SENTENCES_MODES - 1},
+                                {"beam", o->beam, 1, MOST_BEAM},
+                                {"n_best", o->n_best, 1, MOST_BEAM},
+                                {"max_length", o->max_length, 0, MOST},
+                                {"min_length", o->min_length, 0, MOST},
+                                {"top_k", o->top_k, 0, MOST},
+                                {"max_source", o->max_source, 0, MOST},
+                                {"batch", o->batch, 0, MOST},
+                                {0}};
+    const hd_api_real real[] = {{"alpha", o->alpha, -10, 10},
+                                {"max_ratio", o->max_ratio, 0.1, 1000},
+                                {"temperature", o->temperature, 0, 100},
+                                {"top_p", o->top_p, 0, 1},
+                                {0}};
+    return hd_api_ranges(size, real, err);
 }
 
 static hd_status check(const heed_translate_options *o, hd_err *err)

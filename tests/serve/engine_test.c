@@ -9,6 +9,7 @@
 #include "scratch.h"
 #include "serve/engine/models.h"
 #include "show/live/inspection.h"
+#include "serve/waiter.h"
 
 enum { THREADS = 4, ROUNDS = 12, LINES = 3 };
 
@@ -45,33 +46,6 @@ static hd_engine *engine_of(hd_engine_opt o)
     if (hd_engine_new(&e, &o, &err) || hd_engine_ready(e, &err)) fail_msg("%s", err.text);
     return e;
 }
-
-typedef struct waiter {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    int done;
-} waiter;
-
-static void wake(hd_job *j)
-{
-    waiter *w = j->context;
-    pthread_mutex_lock(&w->lock);
-    w->done++;
-    pthread_cond_signal(&w->changed);
-    pthread_mutex_unlock(&w->lock);
-}
-
-static void await(waiter *w, int count)
-{
-    pthread_mutex_lock(&w->lock);
-    while (w->done < count) pthread_cond_wait(&w->changed, &w->lock);
-    pthread_mutex_unlock(&w->lock);
-}
-
-#define WAITER                                                 \
-    {                                                          \
-        PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 \
-    }
 
 static hd_translations alone[COUNT_OF(text)];
 

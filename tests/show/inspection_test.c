@@ -1,29 +1,10 @@
 /* What is said of a text: by a translator, language models of every kind and a BERT. */
-#include "check.h"
+#include "one_run.h"
 
 #include "show/live/inspection.h"
 #include "task/language/generate.h"
 #include "task/small.h"
 #include "task/speaker.h"
-
-static hd_backend *backend;
-static hd_run run;
-
-static int begin(void **state)
-{
-    (void)state;
-    backend = backend_of("cpu", 1);
-    run = run_on(backend);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    hd_run_release(&run);
-    hd_backend_free(backend);
-    return 0;
-}
 
 static hd_line line_from(const char *text)
 {

@@ -243,3 +243,13 @@ hd_status hd_labeler_judge_file(hd_judged *out, hd_run *r, const hd_model_folder
     hd_labeled_release(&items);
     return s;
 }
+
+size_t hd_labeler_next_best(const hd_real *answer, size_t classes, size_t rank, size_t last)
+{
+    size_t best = classes;
+    for (size_t k = 0; k < classes; k++) {
+        bool later = !rank || answer[k] < answer[last] || (answer[k] <= answer[last] && k > last);
+        if (later && (best == classes || answer[k] > answer[best])) best = k;
+    }
+    return best;
+}

@@ -108,6 +108,10 @@ hd_status hd_labeler_judge(hd_judged *out, hd_run *r, const hd_model_folder *f, 
 hd_status hd_labeler_judge_file(hd_judged *out, hd_run *r, const hd_model_folder *f, const char *path,
                                 hd_err *err);
 
+/* The likeliest class of [classes] answers after `last`, which is that of the rank before; equal ones in
+   their order. classes: there is none, as NaN has no order. */
+size_t hd_labeler_next_best(const hd_real *answer, size_t classes, size_t rank, size_t last);
+
 /* -- pictures (picture_ask.c, picture_data.c) -- */
 
 /* The data that these paths are: a folder with a subfolder a class, a list (relative to `images`; NULL: to

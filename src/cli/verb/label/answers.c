@@ -6,17 +6,6 @@
 
 /* -- of a text -- */
 
-/* The most likely label after `last`, which is the one of the rank before. */
-static size_t next_best(const hd_real *logp, size_t classes, size_t rank, size_t last)
-{
-    size_t best = classes;
-    for (size_t k = 0; k < classes; k++) {
-        bool later = !rank || logp[k] < logp[last] || (logp[k] <= logp[last] && k > last);
-        if (later && (best == classes || logp[k] > logp[best])) best = k;
-    }
-    return best;
-}
-
 static void put_number(hd_text *to, bool json, double number)
 {
     char text[HD_DECIMAL];
@@ -37,7 +26,7 @@ void hd_labels_put_likely(hd_text *to, const hd_command *c, const hd_real *answe
     double least = hd_command_given(c, "threshold") ? o->threshold : o->usual.json ? 0 : kind->threshold;
     char number[HD_DECIMAL];
     for (size_t i = 0; i < top; i++) {
-        last = next_best(answer, classes, i, last);
+        last = hd_labeler_next_best(answer, classes, i, last);
         if (last == classes) break; /* NaN has no order */
         const char *label = hd_vocab_piece(&c->model.labels, (int32_t)last);
         double probability = kind->probability(answer[last]);
