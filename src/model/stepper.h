@@ -40,6 +40,9 @@ typedef struct hd_stepper {
     /* Further items wait behind those that do; the ones that joined are forgotten, and numbers of items begin
        anew with the first that waits. NULL: it takes no more. */
     hd_status (*wait)(struct hd_stepper *s, const int32_t *ids, const int32_t *len, size_t n, hd_err *err);
+    /* Of the item that waits last: so many of its tokens were given in steps, before it left. It joins as
+       what it was then, whatever it had forgotten. NULL: that makes no difference. */
+    void (*resume)(void *context, size_t tokens);
     void (*free)(void *context);
     void *context;
 } hd_stepper;

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -107,6 +108,31 @@ CHECK_UNUSED static const char *hear(int s)
     }
     answer[size] = 0;
     return answer;
+}
+
+/* What an answer in chunks holds; the caller frees it. */
+CHECK_UNUSED static char *hear_chunks(int s, size_t *size)
+{
+    static const char end[] = "\r\n0\r\n\r\n";
+    size_t got = 0, room = 1 << 16, from;
+    char *all = malloc(room);
+    for (ssize_t n; all && (n = recv(s, all + got, room - got - 1, 0)) > 0;) {
+        got += (size_t)n;
+        if (got > 7 && !memcmp(all + got - 7, end, 7)) break;
+        if (room - got < 1 << 14) all = realloc(all, room *= 2);
+    }
+    assert_non_null(all);
+    all[got] = 0, *size = 0;
+    const char *head = strstr(all, "\r\n\r\n");
+    for (from = head ? (size_t)(head - all) + 4 : got; from < got;) {
+        char *text = all + from, *rest;
+        size_t n = strtoul(text, &rest, 16);
+        from = (size_t)(rest - all) + 2;
+        if (!n || rest == text || from + n > got) break;
+        memmove(all + *size, all + from, n);
+        *size += n, from += n + 2;
+    }
+    return all;
 }
 
 /* Sends a request whose first line this is, with a body unless it is NULL; what comes back. */

@@ -186,6 +186,80 @@ static void who_hangs_up_frees_the_seats(void **state)
     assert_int_equal(hd_engine_now(both.model[0].engine).jobs[HD_JOB_CANCELED], 1);
 }
 
+/* Events of one text after those of another: which texts go on side by side is nobody's business. */
+static int by_text(const void *a, const void *b)
+{
+    const hd_line *x = a, *y = b;
+    int one = atoi(x->text), other = atoi(y->text);
+    return one != other ? one - other : (x->text > y->text) - (x->text < y->text);
+}
+
+/* What events have behind the request's own number and time. */
+static char *sort_events(char *all, size_t *size)
+{
+    static const char mark[] = "\"index\": ";
+    enum { MOST = 1 << 16 };
+    hd_line *line = malloc(MOST * sizeof *line);
+    char *to = malloc(*size), *end = all + *size, *at = all;
+    size_t n = 0;
+    assert_true(line && to);
+    for (char *stop; n < MOST && (at = memmem(at, (size_t)(end - at), mark, sizeof mark - 1)); at = stop) {
+        at += sizeof mark - 1;
+        stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) break;
+        line[n++] = (hd_line){at, (size_t)(stop - at)};
+    }
+    qsort(line, n, sizeof *line, by_text);
+    *size = 0;
+    for (size_t i = 0; i < n; i++) memcpy(to + *size, line[i].text, line[i].size), *size += line[i].size;
+    free(line);
+    free(all);
+    return to;
+}
+
+/* A stream of many texts. Who reads sleeps first, and meanwhile nothing is computed but what others ask for.
+ */
+static char *read_stream(bool sleeps, size_t *size)
+{
+    static const char body[] = "{\"model\": \"lm\", \"prompt\": \"the\", \"max_tokens\": 600, \"n\": 60, "
+                               "\"seed\": 5, \"logprobs\": 5, \"stream\": true}";
+    char request[512];
+    int c = dial(both.port), room = 1 << 14;
+    setsockopt(c, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    snprintf(request, sizeof request,
+             "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n" JSON "Content-Length: %zu\r\n\r\n%s",
+             strlen(body), body);
+    say(c, request, strlen(request));
+    if (sleeps) {
+        double before = 0, now = 1, from = hd_seconds();
+        while (now > before && hd_seconds() - from < 20) {
+            usleep(100000);
+            before = now, now = hd_engine_now(both.model[0].engine).batch.sum;
+        }
+        assert_false(now > before);
+        assert_int_equal(hd_engine_now(both.model[0].engine).running, 1);
+        assert_answer(complete("{\"model\": \"lm\", \"prompt\": \"the cat\", \"max_tokens\": 12}"), 200,
+                      "\"completion_tokens\": 12");
+    }
+    char *all = hear_chunks(c, size);
+    close(c);
+    assert_true(*size > 14 && !memcmp(all + *size - 14, "data: [DONE]\n\n", 14));
+    return sort_events(all, size);
+}
+
+static void who_reads_late_gets_what_others_do(void **state)
+{
+    (void)state;
+    need_server();
+    size_t size[2];
+    char *at_once = read_stream(false, &size[0]), *late = read_stream(true, &size[1]);
+    assert_true(size[0] > 8 << 20);
+    assert_int_equal(size[0], size[1]);
+    assert_memory_equal(at_once, late, size[0]);
+    free(at_once);
+    free(late);
+}
+
 static void wrong_requests_are_told_so(void **state)
 {
     (void)state;
@@ -251,6 +325,7 @@ int main(void)
         cmocka_unit_test(chats_go_through_the_template),
         cmocka_unit_test(streams_are_events_that_end),
         cmocka_unit_test(who_hangs_up_frees_the_seats),
+        cmocka_unit_test(who_reads_late_gets_what_others_do),
         cmocka_unit_test(wrong_requests_are_told_so),
         cmocka_unit_test(tokens_become_texts_and_back),
     };

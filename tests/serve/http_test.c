@@ -261,7 +261,7 @@ static void begin_stream(void *context, hd_request *r)
         hd_request_wait(r);
         return;
     }
-    hd_request_stream(r, 200, "text/event-stream");
+    hd_request_stream(r, 200, "text/event-stream", !strcmp(r->path, "/soon") ? hd_seconds() - 1 : 0);
     hd_request_hold(r);
     __atomic_store_n(&streaming, r, __ATOMIC_RELEASE);
 }
@@ -359,18 +359,61 @@ static void who_leaves_a_stream_is_noticed(void **state)
     }
 }
 
-static void who_does_not_read_loses_the_stream(void **state)
+/* Until nobody seems to read; the number of bytes that were sent. */
+static size_t fill(hd_request *r)
+{
+    static char piece[1 << 14];
+    size_t sent = 0;
+    for (double from = hd_seconds(); hd_seconds() - from < 0.2;) {
+        if (hd_request_full(r)) {
+            usleep(1000);
+            continue;
+        }
+        memset(piece, 'a' + (int)(sent >> 14) % 26, sizeof piece);
+        if (!hd_request_send(r, piece, sizeof piece)) break;
+        sent += sizeof piece, from = hd_seconds();
+    }
+    return sent;
+}
+
+static void who_reads_late_gets_all_of_it(void **state)
 {
     (void)state;
     int port;
     hd_http *h = open_plain(&port, 10);
-    int c = dial(port);
-    static char piece[1 << 16];
+    int c = dial(port), room = 1 << 16;
+    setsockopt(c, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
     say(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 36);
     hd_request *r = await_request();
-    bool sent = true;
-    for (int i = 0; sent && i < 1000; i++) sent = hd_request_send(r, piece, sizeof piece);
-    assert_false(sent);
+    size_t sent = fill(r), size = 0, wrong = 0;
+    assert_true(hd_request_full(r));
+    assert_true(sent >= HD_STREAM_HIGH && sent < 64u << 20);
+    hd_request_end(r);
+    char *got = hear_chunks(c, &size);
+    assert_int_equal(size, sent);
+    for (size_t i = 0; i < size; i++) wrong += got[i] != 'a' + (int)(i >> 14) % 26;
+    assert_int_equal(wrong, 0);
+    free(got);
+    assert_false(hd_request_full(r));
+    hd_request_drop(r);
+    hd_http_close(h);
+    close(c);
+}
+
+/* However much time it has otherwise, a stream that is to be over is, soon after it was. */
+static void who_does_not_read_loses_the_stream(void **state)
+{
+    (void)state;
+    int port;
+    hd_http *h = open_plain(&port, 10); /* which gives 2 seconds to write */
+    int c = dial(port);
+    say(c, "GET /soon HTTP/1.1\r\nHost: localhost\r\n\r\n", 40);
+    hd_request *r = await_request();
+    double from = hd_seconds();
+    fill(r);
+    while (!atomic_load(&r->gone) && hd_seconds() - from < 8) usleep(1000);
+    assert_true(hd_seconds() - from < 4);
+    assert_false(hd_request_send(r, "x", 1));
     hd_request_drop(r);
     hd_http_close(h);
     close(c);
@@ -415,6 +458,7 @@ int main(void)
         cmocka_unit_test(connections_that_stay_open_do_not_keep_it_from_ending),
         cmocka_unit_test(a_stream_arrives_piece_by_piece),
         cmocka_unit_test(who_leaves_a_stream_is_noticed),
+        cmocka_unit_test(who_reads_late_gets_all_of_it),
         cmocka_unit_test(who_does_not_read_loses_the_stream),
         cmocka_unit_test(headers_have_a_deadline),
     };

@@ -54,8 +54,21 @@ static void assert_same(const hd_generated *a, const hd_generated *b)
     assert_memory_equal(&a->logp, &b->logp, sizeof a->logp);
 }
 
-/* Asks come one by one every few turns, and every `drop`th is dropped two turns later. */
-static void run_writer(hd_lm_kind kind, size_t piece, size_t every, size_t drop)
+/* How asks come and go: one by one every few turns; every `drop`th is dropped two turns later; each rests for
+   three turns of 3 * `rest`, unless that is 0. */
+typedef struct traffic {
+    size_t piece, every, drop, rest;
+    bool share;
+} traffic;
+
+static void let_rest(hd_writer *w, const traffic *t, size_t turn, size_t asks)
+{
+    hd_err err = {0};
+    for (size_t i = 0; t->rest && i < asks; i++)
+        if (hd_writer_rest(w, &all[i], (turn / 3 + i) % t->rest == 0, &err)) fail_msg("%s", err.text);
+}
+
+static void run_writer(hd_lm_kind kind, traffic t)
 {
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
@@ -67,17 +80,18 @@ static void run_writer(hd_lm_kind kind, size_t piece, size_t every, size_t drop)
     size_t next = 0;
     lay_out(&r, f);
     assert_int_equal(m->type->stepper(&stepper, m, NULL, NULL, 0, 0, &err), HD_OK);
-    const hd_writer_opt o = {.seats = 8, .piece = piece, .penalize = true};
+    const hd_writer_opt o = {.seats = 8, .piece = t.piece, .share = t.share, .penalize = true};
     assert_int_equal(hd_writer_new(&w, &r, f, &stepper, &o, &err), HD_OK);
     for (size_t turn = 0; next < ASKS || hd_writer_count(w); turn++) {
-        if (turn % every == 0 && next < ASKS) {
+        if (turn % t.every == 0 && next < ASKS) {
             ask *a = &all[next++];
             const hd_writer_ask asks = {
                 .prompt = &a->prompt, .prompts = 1, .opt = &a->opt, .out = a->out, .done = note, .tag = a};
             if (hd_writer_add(w, &asks, &err)) fail_msg("%s", err.text);
         }
-        ask *left = next > 2 && drop && next % drop == 0 ? &all[next - 2] : NULL;
+        ask *left = next > 2 && t.drop && next % t.drop == 0 ? &all[next - 2] : NULL;
         if (left && !left->done && !left->dropped) left->dropped = true, hd_writer_drop(w, left);
+        let_rest(w, &t, turn, next);
         if (hd_writer_turn(w, &err)) fail_msg("%s", err.text);
         assert_true(turn < 10000);
     }
@@ -92,7 +106,7 @@ static void run_writer(hd_lm_kind kind, size_t piece, size_t every, size_t drop)
             hd_generated_release(&a->out[j]);
         }
     }
-    assert_true(!drop || dropped);
+    assert_true(!t.drop || dropped);
     hd_writer_free(w);
     folder_free(f);
     hd_run_release(&r);
@@ -102,17 +116,29 @@ static void run_writer(hd_lm_kind kind, size_t piece, size_t every, size_t drop)
 static void whoever_joins_is_written_as_alone(void **state)
 {
     (void)state;
-    run_writer(HD_LM_gpt, 0, 2, 0);
-    run_writer(HD_LM_lstm, 0, 1, 3);
-    run_writer(HD_LM_ngram, 0, 3, 2);
+    run_writer(HD_LM_gpt, (traffic){.every = 2});
+    run_writer(HD_LM_lstm, (traffic){.every = 1, .drop = 3});
+    run_writer(HD_LM_ngram, (traffic){.every = 3, .drop = 2});
+}
+
+/* Texts are longer than what the model sees at once: what one had forgotten stays so. */
+static void whoever_rests_is_written_as_without(void **state)
+{
+    (void)state;
+    run_writer(HD_LM_gpt, (traffic){.every = 1, .rest = 2});
+    run_writer(HD_LM_gpt, (traffic){.every = 1, .rest = 2, .piece = 3, .share = true});
+    run_writer(HD_LM_gpt, (traffic){.every = 2, .rest = 4, .piece = 1, .drop = 3});
+    run_writer(HD_LM_lstm, (traffic){.every = 1, .rest = 3});
+    run_writer(HD_LM_ngram, (traffic){.every = 1, .rest = 2});
+    run_writer(HD_LM_ffnn, (traffic){.every = 1, .rest = 2});
 }
 
 static void prompts_in_pieces_are_read_as_whole_ones(void **state)
 {
     (void)state;
     for (size_t piece = 1; piece < 9; piece += 2) {
-        run_writer(HD_LM_gpt, piece, 1, 0);
-        run_writer(HD_LM_gpt, piece, 3, 3);
+        run_writer(HD_LM_gpt, (traffic){.piece = piece, .every = 1});
+        run_writer(HD_LM_gpt, (traffic){.piece = piece, .every = 3, .drop = 3});
     }
 }
 
@@ -229,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_joins_is_written_as_alone),
+        cmocka_unit_test(whoever_rests_is_written_as_without),
         cmocka_unit_test(prompts_in_pieces_are_read_as_whole_ones),
         cmocka_unit_test(long_prompts_take_turns),
         cmocka_unit_test(texts_that_begin_alike_share_what_was_read),

@@ -22,6 +22,7 @@ typedef struct turning {
     seat *seat;    /* [live] */
     int32_t *seen; /* [live, positions]: what is in the cache, its first tokens first */
     size_t live;
+    int32_t *given; /* [items of inner]: of their tokens, those that were given in steps before */
     bool share;
     hd_prefixes prefixes; /* what was read before, where that is shared */
     size_t piece;         /* most tokens of prompts that are read at once, about; 0: any number */
@@ -35,6 +36,7 @@ static void turning_free(void *context)
     hd_stepping_free(s->inner);
     hd_mem_free(s->seat);
     hd_mem_free(s->seen);
+    hd_mem_free(s->given);
     hd_mem_free(s);
 }
 
@@ -114,10 +116,24 @@ static int32_t next_piece(const turning *s, const seat *of, size_t *left)
     return (int32_t)n;
 }
 
+/* Seat i as it is once its prompt is read and has been given tokens: as much of a prompt's end as fits, and
+   what it would have forgotten since is not there. */
+static void lay_out(turning *s, size_t i, const int32_t *ids, size_t len, size_t given)
+{
+    size_t room = s->model->opt.context, prompt = len - given;
+    size_t used = prompt < room ? prompt : prompt - left_out(s, prompt - room);
+    memcpy(s->seen + i * room, ids + prompt - used, used * sizeof *ids);
+    s->seat[i] = (seat){.used = (int32_t)used, .read = (int32_t)used, .steps = 1};
+    for (size_t k = prompt; k < len; k++) {
+        forgets(s, i);
+        count_token(s, i, ids[k]);
+    }
+}
+
 static hd_tensor *join(hd_run *r, void *context, size_t n)
 {
     turning *s = context;
-    size_t room = s->model->opt.context, all = s->live + n, left = s->piece;
+    size_t room = s->model->opt.context, all = s->live + n, left = s->piece, first = s->inner->joined;
     hd_arrivals a = hd_stepping_next(r, s->inner, n);
     int32_t *which = hd_host_take(r, (n + 1) * sizeof *which);
     hd_begun *begun = hd_host_take(r, (n + 1) * sizeof *begun);
@@ -127,14 +143,12 @@ static hd_tensor *join(hd_run *r, void *context, size_t n)
     int32_t *seen = seats ? hd_mem_grow(s->seen, all * room * sizeof *seen + 1) : NULL;
     if (!seen) return hd_err_nomem(&r->err, all * room * sizeof *seen), NULL;
     s->seen = seen;
-    const int32_t *end = a.ids;
-    for (size_t i = 0; i < n; i++) { /* as much of a prompt's end as fits */
-        size_t len = (size_t)a.len[i], used = len < room ? len : len - left_out(s, len - room),
-               to = s->live + i;
-        end += len;
-        memcpy(seen + to * room, end - used, used * sizeof *seen);
-        seats[to] = (seat){.used = (int32_t)used, .steps = 1};
-        if (shares(r, s)) begun[i] = hd_prefixes_find(&s->prefixes, seen + to * room, used);
+    const int32_t *ids = a.ids;
+    for (size_t i = 0; i < n; i++) {
+        size_t len = (size_t)a.len[i], to = s->live + i;
+        lay_out(s, to, ids, len, s->given ? (size_t)s->given[first + i] : 0);
+        ids += len;
+        if (shares(r, s)) begun[i] = hd_prefixes_find(&s->prefixes, seen + to * room, (size_t)seats[to].used);
         seats[to].read = (int32_t)(begun[i].blocks * HD_PAGE_ROWS);
         seats[to].read += next_piece(s, &seats[to], &left);
         which[i] = (int32_t)to;
@@ -259,7 +273,21 @@ static hd_status wait(hd_stepper *out, const int32_t *ids, const int32_t *len, s
 {
     turning *s = out->context;
     const hd_stepping_ask q = ask_of(s->model, ids, len, n);
-    return hd_stepping_wait(out, s->inner, &q, err);
+    size_t joined = s->inner->joined, old = s->inner->items - joined;
+    int32_t *given = hd_mem_array(old + n, sizeof *given);
+    hd_status st =
+        given ? hd_stepping_wait(out, s->inner, &q, err) : hd_err_nomem(err, (old + n) * sizeof *given);
+    if (st) return hd_mem_free(given), st;
+    if (s->given) memcpy(given, s->given + joined, old * sizeof *given);
+    hd_mem_free(s->given);
+    s->given = given;
+    return HD_OK;
+}
+
+static void resume(void *context, size_t tokens)
+{
+    turning *s = context;
+    s->given[s->inner->items - 1] = (int32_t)tokens;
 }
 
 hd_status hd_lm_gpt_stepper(hd_stepper *out, const void *self, const int32_t *ids, const int32_t *len,
@@ -286,6 +314,7 @@ hd_status hd_lm_gpt_stepper(hd_stepper *out, const void *self, const int32_t *id
                         .unread = unread,
                         .pick = pick,
                         .wait = wait,
+                        .resume = resume,
                         .free = turning_free,
                         .context = s};
     return HD_OK;

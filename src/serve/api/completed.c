@@ -249,7 +249,11 @@ static void put_piece(hd_text *to, const hd_completion *m, size_t which, bool fi
     end_event(to, m);
 }
 
-/* Whoever reads so slowly that nothing more fits has gone, and the job ends with the next turn. */
+bool hd_completion_enough(const hd_job *j)
+{
+    return hd_request_full(((const hd_completion *)j)->call->request);
+}
+
 static void send(hd_completion *m, hd_text *bytes)
 {
     hd_request *r = m->call->request;

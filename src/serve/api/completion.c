@@ -165,7 +165,7 @@ static void submit(hd_call *c, hd_completion *m, const hd_served *to)
     m->job.job.tokens += n * (o->tokens < 256 ? o->tokens : 256);
     if (m->streams) {
         o->tell = hd_completion_tell, o->context = m;
-        m->job.job.done = hd_completion_done, c->streams = true;
+        m->job.job.done = hd_completion_done, m->job.enough = hd_completion_enough, c->streams = true;
     }
     hd_call_submit(c, to->engine, &m->job.job);
 }
@@ -307,7 +307,7 @@ void hd_completion_finish(hd_call *c)
     if (m->streams) {
         hd_request_put_header(c->request, "Cache-Control", "no-cache");
         hd_request_put_header(c->request, "X-Accel-Buffering", "no");
-        hd_request_stream(c->request, 200, "text/event-stream");
+        hd_request_stream(c->request, 200, "text/event-stream", c->job->deadline);
         return;
     }
     hd_completion_write(m, &out);

@@ -33,5 +33,6 @@ void hd_completion_write(const hd_completion *m, hd_text *to);
 /* The functions of the job of a stream. */
 hd_status hd_completion_tell(void *completion, size_t which, const char *text, size_t size, hd_err *err);
 void hd_completion_done(hd_job *j);
+bool hd_completion_enough(const hd_job *j);
 
 #endif

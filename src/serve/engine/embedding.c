@@ -70,7 +70,7 @@ static hd_status hand_over(hd_embed_job *j, const hd_embeddings *e, size_t from)
     return HD_OK;
 }
 
-static void turn(void *worker)
+static bool turn(void *worker)
 {
     embedding *w = worker;
     hd_err err = {0};
@@ -93,6 +93,7 @@ static void turn(void *worker)
     }
     hd_embeddings_release(&e);
     hd_mem_free(line);
+    return true;
 }
 
 static void free_worker(void *worker)

@@ -5,10 +5,12 @@
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "base/system/clock.h"
 #include "serve/cage.h"
+#include "serve/engine/queue.h"
 #include "serve/engine/worker.h"
 
 struct hd_engine {
@@ -29,10 +31,8 @@ struct hd_engine {
     bool started, opened, stop;
     hd_status status; /* of opening */
     hd_err err;
-    hd_job *first; /* that wait, by `finish` */
-    size_t owners; /* of those */
-    double served; /* tokens that an owner has had who always waited */
-    double swept;  /* when jobs that nobody waits for were last looked for */
+    hd_queue queue; /* jobs that wait */
+    double swept;   /* when jobs that nobody waits for were last looked for */
     hd_engine_load load;
     atomic_size_t holders;
 };
@@ -99,21 +99,10 @@ static void close_model(hd_engine *e)
     hd_backend_free(e->backend);
 }
 
-/* With the lock held: where the owner's last job that waits ends; `otherwise` where none does. */
-static double last_finish(const hd_engine *e, uint64_t owner, double otherwise)
-{
-    for (const hd_job *j = e->first; j; j = j->next)
-        if (j->owner == owner) otherwise = j->finish;
-    return otherwise;
-}
-
 /* Takes the job that *at points to out of the queue, with the lock held. */
 static hd_job *take_out(hd_engine *e, hd_job **at)
 {
-    hd_job *j = *at;
-    *at = j->next;
-    e->served += (double)j->tokens / (double)e->owners;
-    e->owners -= last_finish(e, j->owner, -1) < 0;
+    hd_job *j = hd_queue_take(&e->queue, at);
     e->load.waiting--, e->load.running++;
     e->worker[j->kind].jobs += !j->visit;
     e->load.waiting_tokens -= j->tokens;
@@ -124,7 +113,7 @@ static hd_job *take_out(hd_engine *e, hd_job **at)
 /* The next job, with the lock held; NULL: none waits. */
 static hd_job *next_job(hd_engine *e)
 {
-    return e->first ? take_out(e, &e->first) : NULL;
+    return e->queue.first ? take_out(e, &e->queue.first) : NULL;
 }
 
 bool hd_job_over(const hd_job *j)
@@ -168,7 +157,7 @@ static void begin_job(hd_engine *e, hd_job *j)
 /* The next job can join, with the lock held. */
 static bool has_room(const hd_engine *e)
 {
-    const hd_job *j = e->first;
+    const hd_job *j = e->queue.first;
     return j && (j->visit || e->worker[j->kind].type->has_room(e->worker[j->kind].at));
 }
 
@@ -181,7 +170,7 @@ static void sweep(hd_engine *e)
     if (now - e->swept < often) return;
     e->swept = now;
     pthread_mutex_lock(&e->lock);
-    for (hd_job **at = &e->first; *at;) {
+    for (hd_job **at = &e->queue.first; *at;) {
         if (!hd_job_over(*at)) {
             at = &(*at)->next;
             continue;
@@ -193,17 +182,31 @@ static void sweep(hd_engine *e)
     for (hd_job *next; out; out = next) next = out->next, end_over(e, out);
 }
 
-static void turn(hd_engine *e, size_t running)
+/* False: all jobs wait for others. */
+static bool turn(hd_engine *e, size_t running)
 {
     double from = hd_seconds();
+    bool some = false;
     for (int i = 0; i < HD_JOB_KINDS; i++)
-        if (e->worker[i].jobs) e->worker[i].type->turn(e->worker[i].at);
+        if (e->worker[i].jobs) some = e->worker[i].type->turn(e->worker[i].at) || some;
     double seconds = hd_seconds() - from;
     pthread_mutex_lock(&e->lock);
     e->load.busy += seconds;
-    hd_histogram_add(&e->load.batch, 1, (double)running);
+    if (some) hd_histogram_add(&e->load.batch, 1, (double)running);
     pthread_mutex_unlock(&e->lock);
     sweep(e);
+    return some;
+}
+
+/* Until a job comes or some milliseconds are over, with the lock held. */
+static void wait_briefly(hd_engine *e)
+{
+    enum { WAIT_MS = 5, SECOND = 1000000000 };
+    struct timespec to;
+    clock_gettime(CLOCK_REALTIME, &to);
+    to.tv_nsec += WAIT_MS * 1000000;
+    if (to.tv_nsec >= SECOND) to.tv_sec++, to.tv_nsec -= SECOND;
+    if (!e->stop && !has_room(e)) pthread_cond_timedwait(&e->changed, &e->lock, &to);
 }
 
 /* What waits joins, and all that are there have a turn. */
@@ -211,7 +214,7 @@ static void let_others(hd_engine *e)
 {
     size_t jobs = 0;
     pthread_mutex_lock(&e->lock);
-    for (hd_job *j; !e->stop && has_room(e) && !e->first->visit;) {
+    for (hd_job *j; !e->stop && has_room(e) && !e->queue.first->visit;) {
         j = next_job(e);
         pthread_mutex_unlock(&e->lock);
         begin_job(e, j);
@@ -258,8 +261,9 @@ static void *work(void *context)
         pthread_mutex_unlock(&e->lock);
         const bool visits = j && j->visit; /* which are not to keep the others waiting, however many come */
         if (j) begin_job(e, j);
-        if (!j || (visits && running > 1)) turn(e, running);
+        const bool idle = (!j || (visits && running > 1)) && !turn(e, running);
         pthread_mutex_lock(&e->lock);
+        if (idle) wait_briefly(e);
     }
     pthread_mutex_unlock(&e->lock);
     return NULL;
@@ -361,26 +365,13 @@ static double seconds_left(const hd_engine_load *l)
     return seconds < 1 ? 1 : seconds > 60 ? 60 : seconds;
 }
 
-/* Puts a job where it would end if all owners were served side by side (fair queueing), with the lock held.
- */
-static void enqueue(hd_engine *e, hd_job *j)
-{
-    hd_job **at = &e->first;
-    double last = last_finish(e, j->owner, -1);
-    e->owners += last < 0;
-    j->finish = (last > e->served ? last : e->served) + (double)j->tokens;
-    while (*at && (*at)->finish <= j->finish) at = &(*at)->next;
-    j->next = *at;
-    *at = j;
-}
-
 bool hd_engine_submit(hd_engine *e, hd_job *j, double *retry)
 {
     pthread_mutex_lock(&e->lock);
     bool fits = !e->stop && (!e->load.waiting || e->load.waiting_tokens + j->tokens <= e->opt.queue_tokens);
     if (fits) {
         j->submitted = hd_seconds();
-        enqueue(e, j);
+        hd_queue_add(&e->queue, j);
         e->load.waiting++, e->load.waiting_tokens += j->tokens;
         pthread_cond_signal(&e->changed);
     } else {

@@ -63,7 +63,8 @@ static hd_status open_writer(generating *w, hd_err *err)
     hd_status s = m->type->stepper(&stepper, m, NULL, NULL, 0, 0, err);
     if (!s)
         s = hd_writer_new(&w->writer, w->use.run, w->use.model, &stepper,
-                          &(hd_writer_opt){.seats = seats, .piece = PIECE, .share = true, .penalize = true}, err);
+                          &(hd_writer_opt){.seats = seats, .piece = PIECE, .share = true, .penalize = true},
+                          err);
     if (s) hd_stepper_release(&stepper);
     return s;
 }
@@ -211,15 +212,31 @@ static void end_jobs(generating *w)
     }
 }
 
-static void turn(void *worker)
+/* Texts whose readers have enough rest; *some: others do not. */
+static hd_status let_rest(generating *w, bool *some, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (running *r = w->first; !s && r; r = r->next) {
+        bool rests = r->job->enough && r->job->enough(&r->job->job);
+        s = hd_writer_rest(w->writer, r, rests, err);
+        *some = *some || !rests;
+    }
+    return s;
+}
+
+static bool turn(void *worker)
 {
     generating *w = worker;
     hd_err err = {0};
+    bool some = false;
     drop_jobs(w);
-    if (hd_writer_count(w->writer) && hd_writer_turn(w->writer, &err))
+    hd_status s = let_rest(w, &some, &err);
+    if (!s && some) s = hd_writer_turn(w->writer, &err);
+    if (s)
         fail_all(w, &err);
     else
         end_jobs(w);
+    return some || !w->first;
 }
 
 const hd_worker_type hd_worker_generating = {HD_JOB_GENERATE, open_worker, has_room, take, turn, free_worker};

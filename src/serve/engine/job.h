@@ -43,7 +43,7 @@ struct hd_job {
     /* the engine's */
     hd_job *next;
     double submitted;
-    double finish; /* by which jobs are served: serve/engine/engine.c */
+    double finish; /* by which jobs are served: serve/engine/queue.h */
     void *visited; /* the engine, while it is visited */
 };
 
@@ -84,6 +84,9 @@ typedef struct hd_generate_job {
     size_t prompts;
     hd_generate_opt opt; /* without ids and endings; tell is called in the engine's thread */
     hd_generation_said said;
+    /* Whether who reads what is told has enough for now: then the texts rest, and others have their seats. In
+       the engine's thread, before each turn; NULL: never. */
+    bool (*enough)(const hd_job *j);
     hd_generated *out; /* [prompts * samples]; the owner releases them, whatever the end */
 } hd_generate_job;
 

@@ -221,7 +221,7 @@ static void end_jobs(translating *w)
     }
 }
 
-static void turn(void *worker)
+static bool turn(void *worker)
 {
     translating *w = worker;
     hd_err err = {0};
@@ -234,6 +234,7 @@ static void turn(void *worker)
         fail_all(w, &err);
     else
         end_jobs(w);
+    return true;
 }
 
 static void free_worker(void *worker)

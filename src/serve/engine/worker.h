@@ -20,8 +20,9 @@ typedef struct hd_worker_type {
     /* Whether a further job can join now. */
     bool (*has_room)(const void *worker);
     void (*take)(void *worker, hd_job *j);
-    /* Computes for a while; jobs may end. */
-    void (*turn)(void *worker);
+    /* Computes for a while; jobs may end. False: there was nothing to compute, though there are jobs: others
+       are waited for. */
+    bool (*turn)(void *worker);
     void (*free)(void *worker); /* jobs that it has end as STOPPED; accepts NULL */
 } hd_worker_type;
 

@@ -161,7 +161,8 @@ static ssize_t read_stream(void *exchange, uint64_t at, char *to, size_t most)
     long got = hd_exchange_read(x, to, most);
     (void)at;
     /* who waits for a token has all the time; who does not read has not */
-    hd_watch_deadline(h->watch, watched(x->connection), got > 0 ? h->opt.write_seconds : 0);
+    double left = h->opt.write_seconds + (x->until > 0 ? x->until - hd_seconds() : 0);
+    hd_watch_deadline(h->watch, watched(x->connection), got > 0 ? (left > 1e-3 ? left : 1e-3) : 0);
     return got == -1 ? MHD_CONTENT_READER_END_OF_STREAM : got == -2 ? MHD_CONTENT_READER_END_WITH_ERROR : got;
 }
 

@@ -134,10 +134,10 @@ void hd_request_answer(hd_request *r, int status, const char *type, hd_text *bod
     x->answered = true, x->status = status, x->type = type;
 }
 
-void hd_request_stream(hd_request *r, int status, const char *type)
+void hd_request_stream(hd_request *r, int status, const char *type, double until)
 {
     hd_exchange *x = of(r);
-    x->answered = x->streams = true, x->status = status, x->type = type;
+    x->answered = x->streams = true, x->status = status, x->type = type, x->until = until;
 }
 
 void hd_request_wait(hd_request *r)
@@ -152,10 +152,10 @@ bool hd_request_send(hd_request *r, const char *bytes, size_t count)
     hd_exchange *x = of(r);
     pthread_mutex_lock(&x->lock);
     if (x->sent == x->out.size) x->out.size = x->sent = 0;
-    if (x->out.size - x->sent + count > HD_STREAM_MOST || x->out.missed || x->over) x->cut = true;
+    if (x->out.missed || x->over) x->cut = true;
     if (x->cut) atomic_store(&r->gone, true);
     bool fits = !x->cut && !atomic_load(&r->gone);
-    if (fits && x->sent > HD_STREAM_MOST) {
+    if (fits && x->sent > HD_STREAM_HIGH) {
         memmove(x->out.data, x->out.data + x->sent, x->out.size - x->sent);
         x->out.size -= x->sent, x->sent = 0;
     }
@@ -164,6 +164,16 @@ bool hd_request_send(hd_request *r, const char *bytes, size_t count)
     if (x->suspended) resume(x);
     pthread_mutex_unlock(&x->lock);
     return fits;
+}
+
+bool hd_request_full(hd_request *r)
+{
+    hd_exchange *x = of(r);
+    pthread_mutex_lock(&x->lock);
+    size_t waits = x->out.size - x->sent;
+    bool full = x->full = !x->over && waits >= (x->full ? HD_STREAM_LOW : HD_STREAM_HIGH);
+    pthread_mutex_unlock(&x->lock);
+    return full;
 }
 
 void hd_request_end(hd_request *r)

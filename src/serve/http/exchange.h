@@ -26,10 +26,12 @@ typedef struct hd_exchange {
     bool over;              /* the daemon is done with it: the connection may be another's */
     hd_text out;            /* of a stream, what is not sent yet, from byte `sent` on */
     size_t sent;
+    bool full;       /* more than HD_STREAM_LOW has not been read since there was HD_STREAM_HIGH */
     bool ended, cut; /* the stream is complete; it is not, and will not be */
 
     /* the answer */
     bool answered, streams, waits;
+    double until; /* of a stream: when it is to be over; 0: none */
     int status;
     const char *type;
     hd_text reply;

@@ -49,7 +49,7 @@ typedef struct hd_http_opt {
     size_t body;          /* most bytes of a body */
     double head_seconds;  /* to the end of the headers, since the connection was made or the answer before */
     double body_seconds;  /* to the end of the body, since then */
-    double write_seconds; /* for an answer, and in a stream for each piece */
+    double write_seconds; /* for an answer; for a stream, after it should have ended */
     hd_http_user user;
     const hd_log *log;
 } hd_http_opt;
@@ -76,7 +76,9 @@ const char *hd_request_header(const hd_request *r, const char *name); /* NULL: i
 void hd_request_put_header(hd_request *r, const char *name, const char *value);
 /* Takes the text over. type: of the content; NULL: there is none. */
 void hd_request_answer(hd_request *r, int status, const char *type, hd_text *body);
-void hd_request_stream(hd_request *r, int status, const char *type);
+/* until: when the stream is to be over, on the clock of hd_seconds, however slowly it is read; 0: it has all
+   the time as long as something is read now and then. */
+void hd_request_stream(hd_request *r, int status, const char *type, double until);
 void hd_request_wait(hd_request *r);
 
 /* -- from any thread that holds it -- */
@@ -84,10 +86,12 @@ void hd_request_wait(hd_request *r);
 void hd_request_hold(hd_request *r);
 void hd_request_drop(hd_request *r);
 void hd_request_wake(hd_request *r);
-/* Bytes of a stream. False: nobody reads them, or so slowly that more than HD_STREAM_MOST wait; the stream is
-   then at its end. */
-enum { HD_STREAM_MOST = 1 << 20 };
+/* Bytes of a stream. False: nobody reads them any more. */
 bool hd_request_send(hd_request *r, const char *bytes, size_t count);
+/* Whether so much waits to be read that no more should be sent: from HD_STREAM_HIGH bytes until they are
+   HD_STREAM_LOW. */
+enum { HD_STREAM_HIGH = 256 << 10, HD_STREAM_LOW = 64 << 10 };
+bool hd_request_full(hd_request *r);
 void hd_request_end(hd_request *r);
 
 #endif

@@ -2,6 +2,7 @@
    those that are done. Easy to get wrong: samples of one prompt have one row of scores when it joins, and one
    each afterwards. */
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "task/language/writer_parts.h"
@@ -44,6 +45,7 @@ static void free_asked(hd_asked *a)
     for (size_t i = 0; a->all && i < a->ask.prompts * a->samples; i++) hd_ids_release(&a->all[i].ids);
     hd_mem_free(a->all);
     hd_mem_free(a->banned);
+    hd_mem_free(a->resting.at);
     hd_mem_free(a);
 }
 
@@ -100,29 +102,51 @@ static void take_out(hd_writer *w, hd_asked **at)
     w->count--;
 }
 
-static void forget_seats(hd_writer_seats *s, const hd_asked *of)
+static hd_asked **find(hd_writer *w, const void *tag)
+{
+    hd_asked **at = &w->first;
+    while (*at && (*at)->ask.tag != tag) at = &(*at)->next;
+    return at;
+}
+
+static void leave_seats(hd_writer *w, const hd_asked *a)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < s->count; i++)
-        if (s->at[i].of != of) s->at[kept++] = s->at[i];
-    s->count = kept;
+    for (size_t i = 0; i < w->live.count; i++) {
+        if (w->live.at[i].of == a) continue;
+        w->seats.parent[kept] = w->seats.parent[i], w->seats.token[kept] = w->seats.token[i];
+        w->live.at[kept++] = w->live.at[i];
+    }
+    w->seats.count = w->live.count = kept;
 }
 
 void hd_writer_drop(hd_writer *w, const void *tag)
 {
-    hd_asked **at = &w->first;
-    while (*at && (*at)->ask.tag != tag) at = &(*at)->next;
-    hd_asked *a = *at;
+    hd_asked **at = find(w, tag), *a = *at;
     if (!a) return;
-    size_t kept = 0;
-    for (size_t i = 0; i < w->live.count; i++) {
-        if (w->live.at[i].of == a) continue;
-        w->seats.parent[kept] = w->seats.parent[i], w->seats.token[kept++] = w->seats.token[i];
-    }
-    w->seats.count = kept;
-    forget_seats(&w->live, a);
+    leave_seats(w, a);
     take_out(w, at);
     free_asked(a);
+}
+
+static hd_status add_seat(hd_writer_seats *to, hd_writer_seat s, hd_err *err)
+{
+    hd_status st = hd_mem_reserve(&to->at, &to->room, to->count + 1, sizeof *to->at, err);
+    if (!st) to->at[to->count++] = s;
+    return st;
+}
+
+hd_status hd_writer_rest(hd_writer *w, const void *tag, bool rests, hd_err *err)
+{
+    hd_asked *a = *find(w, tag);
+    hd_status s = HD_OK;
+    if (!a || a->rests == rests) return HD_OK;
+    for (size_t i = 0; rests && !s && i < w->live.count; i++)
+        if (w->live.at[i].of == a) s = add_seat(&a->resting, w->live.at[i], err);
+    if (s) return s;
+    if (rests) leave_seats(w, a);
+    a->rests = rests;
+    return HD_OK;
 }
 
 size_t hd_writer_count(const hd_writer *w)
@@ -130,10 +154,16 @@ size_t hd_writer_count(const hd_writer *w)
     return w->count;
 }
 
+/* It has texts that are to have seats. */
+static bool waits(const hd_asked *a)
+{
+    return !a->rests && (a->resting.count || a->fed < a->ask.prompts);
+}
+
 size_t hd_writer_waiting(const hd_writer *w)
 {
     size_t n = 0;
-    for (const hd_asked *a = w->first; a; a = a->next) n += a->fed < a->ask.prompts;
+    for (const hd_asked *a = w->first; a; a = a->next) n += waits(a);
     return n;
 }
 
@@ -170,13 +200,6 @@ void hd_writer_free(hd_writer *w)
 
 /* -- steps -- */
 
-static hd_status add_seat(hd_writer_seats *to, hd_writer_seat s, hd_err *err)
-{
-    hd_status st = hd_mem_reserve(&to->at, &to->room, to->count + 1, sizeof *to->at, err);
-    if (!st) to->at[to->count++] = s;
-    return st;
-}
-
 /* s lives on with a token. */
 static hd_status go_on(hd_writer *w, hd_writer_seat s, size_t first, int32_t token, hd_err *err)
 {
@@ -203,7 +226,7 @@ static hd_status advance(hd_writer *w, const hd_writer_seats *now, size_t first,
 
 static bool reads_on(const hd_writer *w, const hd_writer_seat *s, size_t seat)
 {
-    return s->prompts && w->stepper.unread && w->stepper.unread(w->stepper.context, seat);
+    return s->reads && w->stepper.unread && w->stepper.unread(w->stepper.context, seat);
 }
 
 /* The seats of this turn: those that took a step, and all samples of prompts that are read. Prompts that are
@@ -220,8 +243,8 @@ static hd_status seats_at_hand(hd_writer *w, bool arrived, size_t first, hd_writ
             s = go_on(w, one, first, 0, err);
             continue;
         }
-        size_t samples = one.prompts ? one.of->samples : 1;
-        one.prompts = false;
+        size_t samples = one.reads ? one.reads : 1;
+        one.reads = 0;
         for (size_t j = 0; !s && j < samples; j++, one.draft++) s = add_seat(now, one, err);
     }
     hd_mem_free(from.at);
@@ -249,35 +272,50 @@ static size_t admit(void *context, size_t left)
     return left;
 }
 
-/* The prompt joins in this turn. */
-static hd_status feed_prompt(hd_writer *w, hd_asked *a, hd_err *err)
+/* The next that joins: what rested before, then prompts. */
+static hd_writer_seat next_of(hd_asked *a)
 {
-    hd_draft *s = &a->all[a->fed * a->samples];
+    hd_writer_seat s = a->resting.count
+                           ? a->resting.at[0]
+                           : (hd_writer_seat){.draft = &a->all[a->fed * a->samples], .reads = a->samples};
+    s.of = a;
+    if (!s.reads) s.reads = 1;
+    return s;
+}
+
+static hd_status feed_seat(hd_writer *w, hd_asked *a, hd_err *err)
+{
+    const hd_writer_seat seat = next_of(a);
+    const hd_draft *s = seat.draft;
     int32_t len = (int32_t)s->ids.count;
     if (s->ids.count > INT32_MAX)
         return hd_err_set(err, HD_ELIMIT, "a prompt of %zu tokens is too long", s->ids.count);
-    hd_status st = add_seat(&w->arriving, (hd_writer_seat){.of = a, .draft = s, .prompts = true}, err);
+    hd_status st = add_seat(&w->arriving, seat, err);
     if (!st && w->stepper.wait) {
         st = w->stepper.wait(&w->stepper, s->ids.at, &len, 1, err);
         w->seats.joined = 0;
     }
-    a->fed++;
+    if (!st && s->drawn && w->stepper.resume) w->stepper.resume(w->stepper.context, s->drawn);
+    if (a->resting.count)
+        memmove(a->resting.at, a->resting.at + 1, --a->resting.count * sizeof *a->resting.at);
+    else
+        a->fed++;
     return st;
 }
 
-/* Prompts for which there are seats; one of each that asks, in turns. */
+/* Texts for which there are seats; one of each that asks, in turns. */
 static hd_status feed(hd_writer *w, hd_err *err)
 {
     hd_status s = HD_OK;
     size_t used = 0;
-    for (size_t i = 0; i < w->live.count; i++) used += w->live.at[i].prompts ? w->live.at[i].of->samples : 1;
+    for (size_t i = 0; i < w->live.count; i++) used += w->live.at[i].reads ? w->live.at[i].reads : 1;
     for (bool some = true; !s && some;) {
         some = false;
         for (hd_asked *a = w->first; !s && a; a = a->next) {
-            if (a->fed == a->ask.prompts || (w->opt.seats && used && used + a->samples > w->opt.seats))
-                continue;
-            s = feed_prompt(w, a, err);
-            used += a->samples, some = true;
+            size_t more = waits(a) ? next_of(a).reads : 0;
+            if (!more || (w->opt.seats && used && used + more > w->opt.seats)) continue;
+            s = feed_seat(w, a, err);
+            used += more, some = true;
         }
     }
     return s;

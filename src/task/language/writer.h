@@ -41,9 +41,13 @@ void hd_writer_free(hd_writer *w); /* what is not written is forgotten; accepts 
 hd_status hd_writer_add(hd_writer *w, const hd_writer_ask *ask, hd_err *err);
 /* Forgets what was asked with this tag; done is not called. */
 void hd_writer_drop(hd_writer *w, const void *tag);
+/* What was asked with this tag rests: its texts leave their seats to others, and get new ones some turns
+   after it does not rest any more, with what is written read again. They are what they would be without it.
+   The stepper must take more items. */
+hd_status hd_writer_rest(hd_writer *w, const void *tag, bool rests, hd_err *err);
 
 size_t hd_writer_count(const hd_writer *w);   /* asked, and not written yet */
-size_t hd_writer_waiting(const hd_writer *w); /* of these, those with prompts that have no seats yet */
+size_t hd_writer_waiting(const hd_writer *w); /* of these, those with texts that wait for seats */
 
 /* One token more for all that have seats, then others join. After a failure the writer is good for
    hd_writer_free only. */

@@ -9,6 +9,18 @@
 
 typedef struct hd_asked hd_asked;
 
+typedef struct hd_writer_seat {
+    hd_asked *of;
+    hd_draft *draft;
+    int32_t row;  /* of the scores at hand */
+    size_t reads; /* samples from the draft on that go on from what is being read; 0: it is read */
+} hd_writer_seat;
+
+typedef struct hd_writer_seats {
+    hd_writer_seat *at;
+    size_t count, room;
+} hd_writer_seats;
+
 struct hd_asked {
     hd_writer_ask ask;
     hd_draft_use use;
@@ -18,21 +30,11 @@ struct hd_asked {
     size_t left;    /* samples that are not written */
     bool *banned;   /* [vocab]: what is never written */
     hd_history_opt history;
-    bool weighs; /* history matters */
+    bool weighs;             /* history matters */
+    bool rests;              /* its texts have no seats for now */
+    hd_writer_seats resting; /* the seats that they had, which join again */
     hd_asked *next;
 };
-
-typedef struct hd_writer_seat {
-    hd_asked *of;
-    hd_draft *draft;
-    int32_t row;  /* of the scores at hand */
-    bool prompts; /* it is the prompt of all samples from the draft on, which is being read */
-} hd_writer_seat;
-
-typedef struct hd_writer_seats {
-    hd_writer_seat *at;
-    size_t count, room;
-} hd_writer_seats;
 
 struct hd_writer {
     hd_run *r;
