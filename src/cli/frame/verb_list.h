@@ -17,6 +17,7 @@
     X(compare, "measure several models on the same data")                           \
     X(heads, "measure what each attention head of a model is worth")                \
     X(plot, "draw the loss curves of training runs")                                \
+    X(lab, "run the claims of the lectures on attention, and draw what comes out")  \
     X(classify, "label every line or picture")                                      \
     X(tag, "label every token")                                                     \
     X(caption, "write captions for pictures")                                       \

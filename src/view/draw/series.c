@@ -16,17 +16,35 @@ enum { MOST_COLUMNS = 400, MOST_ROWS = 100, NUMBERS = 9, LETTERS = 26 };
 
 /* -- axes -- */
 
-static void range_of(const double *v, size_t count, double *low, double *high)
+/* A number as it stands on an axis; not finite where it has no place there. */
+static double placed(double v, bool by_powers)
 {
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(v[i])) *low = fmin(*low, v[i]), *high = fmax(*high, v[i]);
+    return by_powers ? log10(v) : v;
 }
 
-static void round_out(double *low, double *high, double *step)
+static double x_at(const hd_series_plot *v, const hd_series *s, size_t k)
+{
+    return placed(s->x[k], v->log_x);
+}
+
+static double y_at(const hd_series_plot *v, const hd_series *s, size_t k)
+{
+    return placed(s->y[k], v->log_y);
+}
+
+static void range_of(const double *n, size_t count, bool by_powers, double *low, double *high)
+{
+    for (size_t i = 0; n && i < count; i++) {
+        double at = placed(n[i], by_powers);
+        if (isfinite(at)) *low = fmin(*low, at), *high = fmax(*high, at);
+    }
+}
+
+static void round_out(double *low, double *high, double *step, bool by_powers)
 {
     if (*low > *high) *low = 0, *high = 1;
     if (*high - *low < 1e-9 * fmax(1, fabs(*high))) *low -= 0.5, *high += 0.5;
-    *step = hd_plot_step(*high - *low);
+    *step = by_powers ? fmax(1, ceil((*high - *low) / 8)) : hd_plot_step(*high - *low);
     *low = floor(*low / *step + 1e-9) * *step;
     *high = ceil(*high / *step - 1e-9) * *step;
 }
@@ -35,16 +53,21 @@ static void find_ranges(hd_series_plot *v)
 {
     v->x_low = v->y_low = (double)INFINITY, v->x_high = v->y_high = -(double)INFINITY;
     for (size_t i = 0; i < v->count; i++) {
-        range_of(v->series[i].x, v->series[i].count, &v->x_low, &v->x_high);
-        range_of(v->series[i].y, v->series[i].count, &v->y_low, &v->y_high);
+        const hd_series *s = &v->series[i];
+        range_of(s->x, s->count, v->log_x, &v->x_low, &v->x_high);
+        range_of(s->y, s->count, v->log_y, &v->y_low, &v->y_high);
+        range_of(s->low, s->count, v->log_y, &v->y_low, &v->y_high);
+        range_of(s->high, s->count, v->log_y, &v->y_low, &v->y_high);
     }
-    if (v->x_low > 0) v->x_low = 0;
-    round_out(&v->x_low, &v->x_high, &v->x_step);
-    round_out(&v->y_low, &v->y_high, &v->y_step);
+    if (v->x_low > 0 && !v->log_x) v->x_low = 0;
+    round_out(&v->x_low, &v->x_high, &v->x_step, v->log_x);
+    round_out(&v->y_low, &v->y_high, &v->y_step, v->log_y);
 }
 
-static const char *number_of(double n, double step, char buf[HD_DECIMAL])
+/* What stands at a line of an axis. */
+static const char *number_of(double n, double step, bool by_powers, char buf[HD_DECIMAL])
 {
+    if (by_powers) return hd_decimal(buf, fabs(n) < 4.5 ? "%.6g" : "%.0e", pow(10, n));
     return hd_decimal(buf, fabs(n) < 1e6 ? "%.6g" : "%.3g", fabs(n) < step / 2 ? 0 : n);
 }
 
@@ -77,7 +100,7 @@ static void lay_out(hd_drawing *d, const hd_canvas *c)
     double numbers = 0, names = c->width(c->context, v->title, large, true);
     find_ranges(v);
     for (int i = 0; i <= lines_of(v->y_low, v->y_high, v->y_step); i++) {
-        const char *n = number_of(v->y_low + i * v->y_step, v->y_step, number);
+        const char *n = number_of(v->y_low + i * v->y_step, v->y_step, v->log_y, number);
         numbers = fmax(numbers, c->width(c->context, n, small, false));
     }
     for (size_t i = 0; i < v->count; i++)
@@ -117,7 +140,7 @@ static void draw_axes(const hd_series_plot *v, const hd_canvas *c)
                                           .size = small,
                                           .anchor = HD_ANCHOR_END,
                                           .color = hd_plot_faint,
-                                          .text = number_of(n, v->y_step, number)});
+                                          .text = number_of(n, v->y_step, v->log_y, number)});
     }
     for (int i = 0; i <= lines_of(v->x_low, v->x_high, v->x_step); i++) {
         double n = v->x_low + i * v->x_step, x = x_of(v, n);
@@ -127,7 +150,7 @@ static void draw_axes(const hd_series_plot *v, const hd_canvas *c)
                                           .size = small,
                                           .anchor = HD_ANCHOR_MIDDLE,
                                           .color = hd_plot_faint,
-                                          .text = number_of(n, v->x_step, number)});
+                                          .text = number_of(n, v->x_step, v->log_x, number)});
     }
     hd_canvas_text name = {.x = v->left, .size = small, .color = hd_plot_faint, .text = v->upward};
     name.y = top - gap;
@@ -136,17 +159,30 @@ static void draw_axes(const hd_series_plot *v, const hd_canvas *c)
     hd_plot_write(c, name);
 }
 
+static void draw_spread(const hd_series_plot *v, const hd_canvas *c, const hd_series *s, size_t k, double x)
+{
+    double low = placed(s->low[k], v->log_y), high = placed(s->high[k], v->log_y);
+    if (!isfinite(high)) return;
+    if (!isfinite(low)) low = v->y_low; /* it reaches beyond the axis */
+    c->line(c->context, &(hd_canvas_line){x, y_of(v, low), x, y_of(v, high), thin, hd_plot_color(s->color)});
+}
+
 static void draw_series(const hd_series_plot *v, const hd_canvas *c, const hd_series *s)
 {
     hd_color color = hd_plot_color(s->color);
     char tip[HD_DECIMAL];
+    bool joined = false;
+    double before_x = 0, before_y = 0;
     for (size_t k = 0; k < s->count; k++) {
-        if (!isfinite(s->x[k]) || !isfinite(s->y[k])) continue;
-        double x = x_of(v, s->x[k]), y = y_of(v, s->y[k]);
-        bool joined = k && isfinite(s->x[k - 1]) && isfinite(s->y[k - 1]);
+        if (!isfinite(x_at(v, s, k)) || !isfinite(y_at(v, s, k))) {
+            joined = false;
+            continue;
+        }
+        double x = x_of(v, x_at(v, s, k)), y = y_of(v, y_at(v, s, k));
         if (joined)
-            c->line(c->context, &(hd_canvas_line){x_of(v, s->x[k - 1]), y_of(v, s->y[k - 1]), x, y,
-                                                  s->strong ? wide : thin, color});
+            c->line(c->context, &(hd_canvas_line){before_x, before_y, x, y, s->strong ? wide : thin, color});
+        joined = true, before_x = x, before_y = y;
+        if (s->low) draw_spread(v, c, s, k, x);
         if (s->strong || s->count == 1)
             c->rect(c->context, &(hd_canvas_rect){x - mark / 2, y - mark / 2, mark, mark, color,
                                                   c->tips ? hd_decimal(tip, "%.6g", s->y[k]) : NULL});
@@ -179,13 +215,14 @@ static char letter_of(const hd_series *s)
 }
 
 /* y at x between two points that follow each other; NaN where the series has none there. */
-static double at(const hd_series *s, double x)
+static double at(const hd_series_plot *v, const hd_series *s, double x)
 {
     for (size_t k = 0; k < s->count; k++) {
-        if (!isfinite(s->y[k])) continue;
-        if (s->x[k] >= x && s->x[k] <= x) return s->y[k];
-        if (!k || !isfinite(s->y[k - 1]) || s->x[k - 1] > x || s->x[k] < x) continue;
-        return s->y[k - 1] + (s->y[k] - s->y[k - 1]) * (x - s->x[k - 1]) / (s->x[k] - s->x[k - 1]);
+        double here = x_at(v, s, k), y = y_at(v, s, k);
+        if (!isfinite(y)) continue;
+        if (here >= x && here <= x) return y;
+        if (!k || !isfinite(y_at(v, s, k - 1)) || x_at(v, s, k - 1) > x || here < x) continue;
+        return y + (y_at(v, s, k - 1) - y) * (here - x) / (here - x_at(v, s, k - 1));
     }
     return (double)NAN;
 }
@@ -203,9 +240,9 @@ static void mark_series(grid g, const hd_series_plot *v, const hd_series *s, int
 {
     double apart = (v->x_high - v->x_low) / (columns - 1);
     for (int c = 0; c < columns; c++) {
-        double x = v->x_low + c * apart, y = at(s, x);
+        double x = v->x_low + c * apart, y = at(v, s, x);
         for (size_t k = 0; isnan(y) && k < s->count; k++) /* a point that stands alone */
-            if (fabs(s->x[k] - x) <= apart / 2) y = s->y[k];
+            if (fabs(x_at(v, s, k) - x) <= apart / 2) y = y_at(v, s, k);
         if (isfinite(y)) g[row_of(v, y, rows)][c] = letter_of(s);
     }
 }
@@ -214,8 +251,9 @@ static void put_row(hd_text_pen *p, const hd_series_plot *v, char *line, int row
 {
     char number[HD_DECIMAL];
     double n = v->y_high - (v->y_high - v->y_low) * row / (rows - 1);
+    n = v->log_y ? pow(10, n) : fabs(n) < 1e-12 ? 0 : n;
     if (row % 4 == 0 || row == rows - 1)
-        hd_text_pen_put_to(p, NUMBERS, HD_INK_DIM, hd_decimal(number, "%.4g", fabs(n) < 1e-12 ? 0 : n));
+        hd_text_pen_put_to(p, NUMBERS, HD_INK_DIM, hd_decimal(number, v->log_y ? "%.1e" : "%.4g", n));
     hd_text_pen_put_at(p, NUMBERS + 1, HD_INK_DIM, "|");
     size_t end = strlen(line);
     while (end && line[end - 1] == ' ') end--;
@@ -246,8 +284,9 @@ void hd_series_text(hd_text_pen *p, hd_series_plot *v, int rows)
         for (size_t i = 0; i < v->count; i++)
             if (v->series[i].strong == strong) mark_series(g, v, &v->series[i], rows, columns);
     for (int r = 0; r < rows; r++) put_row(p, v, g[r], r, rows);
-    hd_text_pen_put_at(p, NUMBERS + 1, HD_INK_DIM, number_of(v->x_low, v->x_step, number));
+    hd_text_pen_put_at(p, NUMBERS + 1, HD_INK_DIM, number_of(v->x_low, v->x_step, v->log_x, number));
     hd_text_pen_put_at(p, NUMBERS + 2 + columns / 3, HD_INK_DIM, v->across);
-    hd_text_pen_put_to(p, NUMBERS + 2 + columns, HD_INK_DIM, number_of(v->x_high, v->x_step, number));
+    hd_text_pen_put_to(p, NUMBERS + 2 + columns, HD_INK_DIM,
+                       number_of(v->x_high, v->x_step, v->log_x, number));
     hd_text_pen_end(p);
 }

@@ -8,18 +8,20 @@
 typedef struct hd_series {
     const char *name; /* valid UTF-8, as all texts here */
     const double *x, *y;
-    size_t count; /* where a number is not finite the line is broken */
-    size_t color; /* number of the color (view/plot.h); as text the number of the letter */
-    bool strong;  /* a wide line with marks, as text a capital */
+    const double *low, *high; /* how far y spreads, drawn as whiskers; NULL: nothing is known of it */
+    size_t count;             /* where a number is not finite the line is broken */
+    size_t color;             /* number of the color (view/plot.h); as text the number of the letter */
+    bool strong;              /* a wide line with marks, as text a capital */
 } hd_series;
 
 typedef struct hd_series_plot {
     const char *title, *across, *upward; /* what is drawn, and what the axes are */
     const hd_series *series;
     size_t count;
+    bool log_x, log_y; /* axes by powers of ten; numbers that have no logarithm are not drawn */
     /* laid out */
     double left;                  /* of the axes, in pixels */
-    double x_low, x_high, x_step; /* of the axis to the right and its lines */
+    double x_low, x_high, x_step; /* of the axis to the right and its lines; of a log axis logarithms */
     double y_low, y_high, y_step; /* of the axis upward */
 } hd_series_plot;
 

@@ -1,0 +1,56 @@
+/* The list of experiments, and how one is run. */
+#include "lab/experiment.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/system/clock.h"
+
+#define X(name) extern const hd_experiment hd_experiment_##name;
+HD_EXPERIMENT_LIST(X)
+#undef X
+
+const hd_experiment *const hd_experiments[] = {
+#define X(name) &hd_experiment_##name,
+    HD_EXPERIMENT_LIST(X)
+#undef X
+};
+const size_t hd_experiment_count = sizeof hd_experiments / sizeof *hd_experiments;
+
+hd_status hd_experiment_run(hd_paper *to, const hd_experiment *x, const hd_lab *lab, hd_err *err)
+{
+    double begun = hd_seconds();
+    char text[96];
+    hd_paper_init(to);
+    to->name = x->name, to->title = x->title, to->about = x->claim;
+    snprintf(text, sizeof text, "lecture %03d, row%s %s", x->lecture, strpbrk(x->rows, ",-") ? "s" : "",
+             x->rows);
+    to->source = hd_paper_kept(to, text);
+    snprintf(text, sizeof text, "seeds %llu to %llu, %s, on %s", (unsigned long long)lab->seed,
+             (unsigned long long)lab->seed + (unsigned long long)lab->seeds - 1,
+             lab->full ? "full size" : "small", lab->run->backend->detail);
+    to->setting = hd_paper_kept(to, text);
+    hd_status s = hd_lab_tell(lab, 0, err);
+    if (!s) s = x->run(to, lab, err);
+    if (!s) s = hd_paper_status(to, err);
+    if (!s) s = hd_lab_tell(lab, 1, err);
+    to->seconds = hd_seconds() - begun;
+    return s;
+}
+
+hd_status hd_lab_tell(const hd_lab *lab, double share, hd_err *err)
+{
+    if (!lab->tell || lab->tell(lab->context, share)) return HD_OK;
+    return hd_err_set(err, HD_ESTOPPED, "stopped");
+}
+
+hd_spread hd_spread_of(const double *value, size_t count)
+{
+    hd_spread s = {0, value[0], value[0]};
+    for (size_t i = 0; i < count; i++) {
+        s.mean += value[i] / (double)count;
+        s.low = fmin(s.low, value[i]), s.high = fmax(s.high, value[i]);
+    }
+    return s;
+}

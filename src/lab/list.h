@@ -1,0 +1,11 @@
+/* The experiments, in the order of the lectures: X(name). Each is one file that defines the hd_experiment
+   hd_experiment_NAME (see experiment.h). */
+#ifndef HD_LAB_LIST_H
+#define HD_LAB_LIST_H
+
+#define HD_EXPERIMENT_LIST(X) \
+    X(forgetting)             \
+    X(bottleneck)             \
+    X(vanishing)
+
+#endif
