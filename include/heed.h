@@ -115,11 +115,11 @@ typedef struct heed_model_options {
 HEED_API void heed_model_options_init(heed_model_options *options, size_t size);
 
 /* Opens the model in a folder written by `heed train`, whatever its task: heed_translate is for translators,
-   heed_generate for language models, heed_fill for masked ones, heed_classify for those that give labels;
-   the others say who can do what. options may be NULL: the defaults. The caller owns the
-   model in *out and frees it with heed_model_free; the folder is not needed afterwards. Fails with HEED_EFILE
-   or HEED_EFORMAT if the folder has no complete model, HEED_EARG for invalid options, HEED_EMISSING for a
-   device that does not exist, HEED_EDEVICE for one that fails, HEED_ENOMEM. Any thread. */
+   heed_generate and heed_chat for language models, heed_fill for masked ones, heed_classify for those that
+   give labels; the others say who can do what. options may be NULL: the defaults. The caller owns the model
+   in *out and frees it with heed_model_free; the folder is not needed afterwards. Fails with HEED_EFILE or
+   HEED_EFORMAT if the folder has no complete model, HEED_EARG for invalid options, HEED_EMISSING for a device
+   that does not exist, HEED_EDEVICE for one that fails, HEED_ENOMEM. Any thread. */
 HEED_API heed_status heed_model_open(heed_model **out, const char *folder, const heed_model_options *options,
                                      heed_error *error);
 
@@ -353,8 +353,9 @@ typedef struct heed_texts {
 HEED_API void heed_texts_free(heed_texts *texts); /* as heed_results_free */
 
 /* Receives what text `which` of the results has got more, as soon as it cannot begin a stop; whole characters
-   that do not end with a zero byte. HEED_OK: continue; any other status ends heed_generate, which returns it.
-   Runs in the thread that called heed_generate and must not use its context, but for heed_context_stop. */
+   that do not end with a zero byte. HEED_OK: continue; any other status ends the call, which returns it.
+   Runs in the thread that called heed_generate or heed_chat and must not use its context, but for
+   heed_context_stop. */
 typedef heed_status heed_text_fn(void *user, size_t which, const char *text, size_t size);
 
 typedef struct heed_generate_options {
@@ -385,6 +386,19 @@ HEED_API void heed_generate_options_init(heed_generate_options *options, size_t 
    write, HEED_ESTOPPED, the status of `tell`, and as heed_translate does. */
 HEED_API heed_status heed_generate(heed_context *context, const char *const *prompts, size_t count,
                                    const heed_generate_options *options, heed_texts **out, heed_error *error);
+
+/* A message of a conversation, both of UTF-8 that ends with a zero byte. */
+typedef struct heed_message {
+    const char *role; /* "system", "user", "assistant", or what else the model's template knows */
+    const char *content;
+} heed_message;
+
+/* Answers a conversation of `count` messages, `samples` times: they become tokens by the chat template in the
+   model's folder, and an answer is what the model says next, up to its end token. It has no more tokens than
+   the model's context leaves; prompt_size is not used. Fails as heed_generate does, and with HEED_EARG for a
+   model that has no template and for messages that are too long for it. */
+HEED_API heed_status heed_chat(heed_context *context, const heed_message *messages, size_t count,
+                               const heed_generate_options *options, heed_texts **out, heed_error *error);
 
 /* -- vectors -- */
 

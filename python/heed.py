@@ -16,6 +16,7 @@
 
     with heed.Model("gpt-folder") as gpt:         # other models: generate, embed, fill, classify, score, tokenize
         print(gpt.generate(["To be"], tokens=40, temperature=0.8)[0].text)
+        print(gpt.chat([{"role": "user", "content": "Who are you?"}])[0].text)  # where it has a chat template
         for piece in gpt.stream("To be", tokens=40):
             print(piece, end="", flush=True)
         gpt.heads("0.self.1=0")                   # of this thread, until gpt.heads(None)
@@ -203,6 +204,10 @@ class _GenerateOptions(ctypes.Structure):
     ]
 
 
+class _Message(ctypes.Structure):
+    _fields_ = [("role", c_char_p), ("content", c_char_p)]
+
+
 class _EmbedOptions(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t),
@@ -297,6 +302,7 @@ def _declare(library):
         ("context_heads", c_int, c_void_p, c_char_p, error),
         ("generate_options_init", None, POINTER(_GenerateOptions), size),
         ("generate", c_int, c_void_p, POINTER(c_char_p), size, POINTER(_GenerateOptions), POINTER(POINTER(_Texts)), error),
+        ("chat", c_int, c_void_p, POINTER(_Message), size, POINTER(_GenerateOptions), POINTER(POINTER(_Texts)), error),
         ("texts_free", None, POINTER(_Texts)),
         ("embed_options_init", None, POINTER(_EmbedOptions), size),
         ("embed", c_int, c_void_p, POINTER(c_char_p), size, POINTER(_EmbedOptions), POINTER(POINTER(_Vectors)), error),
@@ -622,13 +628,31 @@ class Model:
         list of texts before which a text ends. tell(which, piece): told of each text while it comes; what it raises ends
         the call.
         """
+        text, sizes, count = _strings(prompts, "prompts")
+        return self._write(_library.heed_generate, text, count, stop, tell, options, sizes)
+
+    def chat(self, messages, *, stop=(), tell=None, **options):
+        """Answers a conversation by the model's chat template; returns a list of Text, one for each of samples=1.
+
+        messages: dicts with "role" ("system", "user", "assistant") and "content". Options are those of generate.
+        """
+        said = []
+        for message in messages:
+            pair = [message[key].encode() for key in ("role", "content")]
+            if any(b"\0" in text for text in pair):
+                raise ValueError("a message has a zero byte")
+            said.append(_Message(*pair))
+        return self._write(_library.heed_chat, (_Message * len(said))(*said), len(said), stop, tell, options)
+
+    def _write(self, function, asked, count, stop, tell, options, sizes=None):
         o, failures = _GenerateOptions(), []
         _library.heed_generate_options_init(byref(o), ctypes.sizeof(o))
         for name, value in options.items():
             if name not in self._draws:
-                raise TypeError(f"generate has no option {name!r}")
+                raise TypeError(f"{function.__name__[5:]} has no option {name!r}")
             setattr(o, name, value)
-        text, o.prompt_size, count = _strings(prompts, "prompts")
+        if sizes:
+            o.prompt_size = sizes
         ends, _, o.stops = _strings(stop, "stop")
         o.stop = ends
 
@@ -643,8 +667,7 @@ class Model:
         if tell:
             o.tell = _TextFn(told)
         try:
-            return self._listed(_Texts, _library.heed_texts_free, Text, _library.heed_generate, self._context(), text, count,
-                                byref(o))
+            return self._listed(_Texts, _library.heed_texts_free, Text, function, self._context(), asked, count, byref(o))
         except Error:
             if failures:
                 raise failures[0]
@@ -653,20 +676,22 @@ class Model:
     _draws = ("tokens", "samples", "temperature", "top_k", "top_p", "min_p", "repetition", "no_repeat", "seed", "first_prompt")
 
     def stream(self, prompt, **options):
-        """Yields pieces of the text behind a prompt while it is written, as generate does it. Leaving the loop ends it."""
+        """Yields pieces of the text behind a prompt while it is written, as generate does it, or of the answer to a list of
+        messages, as chat does. Leaving the loop ends it."""
         pieces, end = queue.Queue(), object()
 
-        def write():
+        def work():
             try:
                 self._own.context = context
-                self.generate([prompt], tell=lambda which, piece: pieces.put(piece), **options)
+                write, asked = (self.generate, [prompt]) if isinstance(prompt, str) else (self.chat, prompt)
+                write(asked, tell=lambda which, piece: pieces.put(piece), **options)
                 pieces.put(end)
             except BaseException as e:
                 pieces.put(e)
 
         self._context()
         context = self._own.context
-        thread = threading.Thread(target=write)
+        thread = threading.Thread(target=work)
         thread.start()
         try:
             while (piece := pieces.get()) is not end:

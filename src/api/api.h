@@ -8,6 +8,7 @@
 #include "heed.h"
 #include "model/heads.h"
 #include "op/run.h"
+#include "task/language/chat/form.h"
 #include "task/language/chat/generation.h"
 #include "task/translate/translate.h"
 
@@ -15,9 +16,12 @@ struct heed_model {
     hd_backend *backend; /* of one thread: whoever runs the model brings threads of his own */
     hd_model_folder folder;
     struct hd_shortlist *shortlist; /* NULL: none */
-    hd_generation generation;       /* of a language model: how it wants tokens drawn */
-    char aside[512];                /* the device that "auto" left aside, and why; "": none */
-    atomic_size_t users;            /* the caller, contexts and results; the last one frees */
+    hd_generation generation[2]; /* of a language model: how it wants tokens of texts drawn, and of answers */
+    hd_chat_form form;           /* where it has a template */
+    bool chats;
+    hd_err no_chat;      /* why it has none */
+    char aside[512];     /* the device that "auto" left aside, and why; "": none */
+    atomic_size_t users; /* the caller, contexts and results; the last one frees */
 };
 
 struct heed_context {

@@ -1,8 +1,9 @@
-/* heed_generate. */
+/* heed_generate, heed_chat. */
 #include <math.h>
 #include <string.h>
 
 #include "api/api.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -89,40 +90,58 @@ static hd_status lines_of(hd_line *line, const char *const *prompt, size_t count
     return s;
 }
 
-static hd_status generate(heed_texts **out, heed_context *c, const char *const *prompt, size_t count,
-                          const heed_generate_options *given, hd_err *err)
+/* Texts behind lines, or behind the one list of tokens. */
+static hd_status write_texts(heed_texts **out, heed_context *c, const hd_line *line, const hd_ids *ids,
+                             size_t count, const heed_generate_options *o, hd_err *err)
 {
-    heed_generate_options o = defaults;
-    size_t texts = 0, bytes = 0;
-    hd_status s = hd_api_options(&o, sizeof o, given, "heed_generate_options", err);
-    if (!s) s = check(&o, err);
-    if (!s && (!hd_size_mul(count, o.samples, &texts) || !hd_size_mul(texts, sizeof(hd_generated), &bytes)))
-        s = hd_err_set(err, HD_ELIMIT, "%zu prompts of %zu samples are too many", count, o.samples);
-    if (s) return s;
-    const hd_generation_said all = {true, true, true, true, true, true, true, o.stops > 0};
-    hd_generate_opt opt = {.tokens = o.tokens,
-                           .temperature = (float)o.temperature,
-                           .top_k = o.top_k,
-                           .top_p = (float)o.top_p,
-                           .min_p = (float)o.min_p,
-                           .no_repeat = o.no_repeat,
-                           .repetition = (float)o.repetition,
-                           .seed = o.seed,
-                           .key = o.first_prompt,
-                           .samples = o.samples,
-                           .stop = o.stop,
-                           .stops = o.stops,
-                           .tell = o.tell ? tell : NULL,
-                           .context = &o};
-    hd_generation_apply(&c->model->generation, &all, &opt);
-    hd_line *line = hd_mem_array(count, sizeof *line);
+    const hd_generation_said all = {true, true, true, true, true, true, true, o->stops > 0};
+    hd_generate_opt opt = {.tokens = o->tokens,
+                           .temperature = (float)o->temperature,
+                           .top_k = o->top_k,
+                           .top_p = (float)o->top_p,
+                           .min_p = (float)o->min_p,
+                           .no_repeat = o->no_repeat,
+                           .repetition = (float)o->repetition,
+                           .seed = o->seed,
+                           .key = o->first_prompt,
+                           .samples = o->samples,
+                           .stop = o->stop,
+                           .stops = o->stops,
+                           .ids = ids,
+                           .tell = o->tell ? tell : NULL,
+                           .context = (void *)(uintptr_t)o};
+    size_t texts = count * o->samples;
     hd_generated *made = hd_mem_array(texts, sizeof *made);
-    if (!line || !made) s = hd_err_nomem(err, bytes);
-    if (!s) s = lines_of(line, prompt, count, &o, err);
+    hd_status s = made ? HD_OK : hd_err_nomem(err, texts * sizeof *made);
+    hd_generation_apply(&c->model->generation[!!ids], &all, &opt);
     if (!s && count) s = hd_generate(made, &c->run, &c->model->folder, line, count, &opt, err);
     if (!s) s = give(out, c->model, made, texts, err);
     for (size_t i = 0; made && i < texts; i++) hd_generated_release(&made[i]);
     hd_mem_free(made);
+    return s;
+}
+
+static hd_status read_options(heed_generate_options *o, const heed_generate_options *given, size_t count,
+                              hd_err *err)
+{
+    size_t texts = 0, bytes = 0;
+    *o = defaults;
+    hd_status s = hd_api_options(o, sizeof *o, given, "heed_generate_options", err);
+    if (!s) s = check(o, err);
+    if (!s && (!hd_size_mul(count, o->samples, &texts) || !hd_size_mul(texts, sizeof(hd_generated), &bytes)))
+        s = hd_err_set(err, HD_ELIMIT, "%zu prompts of %zu samples are too many", count, o->samples);
+    return s;
+}
+
+static hd_status generate(heed_texts **out, heed_context *c, const char *const *prompt, size_t count,
+                          const heed_generate_options *given, hd_err *err)
+{
+    heed_generate_options o;
+    hd_status s = read_options(&o, given, count, err);
+    hd_line *line = s ? NULL : hd_mem_array(count, sizeof *line);
+    if (!s && !line) s = hd_err_nomem(err, count * sizeof *line);
+    if (!s) s = lines_of(line, prompt, count, &o, err);
+    if (!s) s = write_texts(out, c, line, NULL, count, &o, err);
     hd_mem_free(line);
     return s;
 }
@@ -136,5 +155,64 @@ heed_status heed_generate(heed_context *context, const char *const *prompts, siz
     const bool entered = !s;
     if (!s) s = hd_api_reads(context->model, "generate", "heed_generate", &err);
     if (!s) s = generate(out, context, prompts, count, options, &err);
+    return hd_api_leave(context, entered, error, &err, s);
+}
+
+/* -- conversations -- */
+
+static hd_status read_messages(json_t **out, const heed_message *message, size_t count, hd_err *err)
+{
+    hd_status s = count ? HD_OK : hd_err_set(err, HD_EARG, "there is no message");
+    for (size_t i = 0; !s && i < count; i++) {
+        const char *of[] = {message[i].role, message[i].content};
+        for (int k = 0; !s && k < 2; k++) {
+            const char *name = k ? "content" : "role";
+            if (!of[k])
+                s = hd_err_set(err, HD_EARG, "message %zu of %zu: %s is NULL", i + 1, count, name);
+            else if (hd_utf8_good(of[k], strlen(of[k])) < strlen(of[k]))
+                s = hd_err_set(err, HD_EARG, "message %zu of %zu: %s is not UTF-8", i + 1, count, name);
+        }
+    }
+    if (s) return s;
+    hd_json_begin();
+    json_t *all = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *one = json_object();
+        hd_json_set(one, "role", hd_json_string(message[i].role));
+        hd_json_set(one, "content", hd_json_string(message[i].content));
+        hd_json_append(all, one);
+    }
+    *out = all;
+    return all && !hd_json_missed() ? HD_OK : hd_err_nomem(err, hd_json_missed());
+}
+
+static hd_status chat(heed_texts **out, heed_context *c, const heed_message *message, size_t count,
+                      const heed_generate_options *given, hd_err *err)
+{
+    const heed_model *m = c->model;
+    heed_generate_options o;
+    json_t *messages = NULL;
+    hd_ids ids = {0};
+    hd_status s = read_options(&o, given, 1, err);
+    if (!s && !m->chats) s = hd_err_set(err, m->no_chat.status, "%s", m->no_chat.text);
+    if (!s) s = read_messages(&messages, message, count, err);
+    if (!s)
+        s = hd_chat_form_prompt(&m->form, m->folder.tokenizer[0], messages,
+                                hd_model_folder_lm(&m->folder)->opt.context, &ids, &o.tokens, err);
+    if (!s) s = write_texts(out, c, NULL, &ids, 1, &o, err);
+    json_decref(messages);
+    hd_ids_release(&ids);
+    return s;
+}
+
+heed_status heed_chat(heed_context *context, const heed_message *messages, size_t count,
+                      const heed_generate_options *options, heed_texts **out, heed_error *error)
+{
+    hd_err err = {0};
+    const char *missing = !context ? "context" : !messages && count ? "messages" : !out ? "out" : NULL;
+    hd_status s = hd_api_enter(context, "heed_chat", missing, &err);
+    const bool entered = !s;
+    if (!s) s = hd_api_reads(context->model, "generate", "heed_chat", &err);
+    if (!s) s = chat(out, context, messages, count, options, &err);
     return hd_api_leave(context, entered, error, &err, s);
 }

@@ -40,6 +40,19 @@ static void note_aside(void *model, hd_level level, const char *text)
     snprintf(m->aside, sizeof m->aside, "%s", text);
 }
 
+/* What a language model's folder says of how it is asked. */
+static hd_status open_writing(heed_model *m, const char *folder, hd_err *err)
+{
+    const hd_tokenizer *t = m->folder.tokenizer[0];
+    hd_status s = HD_OK;
+    for (int i = 0; !s && i < 2; i++)
+        s = hd_generation_read(&m->generation[i], folder, hd_model_folder_lm(&m->folder)->opt.vocab, err);
+    if (s) return s;
+    hd_generation_end(&m->generation[1], hd_tokenizer_special(t).end);
+    m->chats = !hd_chat_form_open(&m->form, folder, NULL, t, &m->no_chat);
+    return m->no_chat.status == HD_ENOMEM ? hd_err_set(err, HD_ENOMEM, "%s", m->no_chat.text) : HD_OK;
+}
+
 static hd_status open_model(heed_model *m, const char *folder, const heed_model_options *given, hd_err *err)
 {
     heed_model_options o = defaults;
@@ -56,8 +69,7 @@ static hd_status open_model(heed_model *m, const char *folder, const heed_model_
     if (!s && m->backend->dry)
         s = hd_err_set(err, HD_EMISSING, "device '%s' does not compute: use cpu or cuda", m->backend->name);
     if (!s) s = hd_model_folder_open(&m->folder, folder, NULL, m->backend, (hd_weights)o.checkpoint, err);
-    if (!s && !strcmp(m->folder.task->verb, "generate"))
-        s = hd_generation_read(&m->generation, folder, hd_model_folder_lm(&m->folder)->opt.vocab, err);
+    if (!s && !strcmp(m->folder.task->verb, "generate")) s = open_writing(m, folder, err);
     if (!s && o.shortlist) s = hd_api_reads(m, "translate", "a shortlist is for translators", err);
     if (!s && o.shortlist && !m->backend->narrow)
         s = hd_err_set(err, HD_EMISSING, "a shortlist needs the CPU, not device '%s'", m->backend->name);
@@ -94,7 +106,8 @@ void heed_model_free(heed_model *model)
     /* the last one must see what all the others did */
     if (!model || atomic_fetch_sub_explicit(&model->users, 1, memory_order_acq_rel) > 1) return;
     hd_shortlist_free(model->shortlist);
-    hd_generation_release(&model->generation);
+    for (int i = 0; i < 2; i++) hd_generation_release(&model->generation[i]);
+    if (model->chats) hd_chat_form_release(&model->form);
     hd_model_folder_release(&model->folder);
     hd_backend_free(model->backend);
     hd_mem_free(model);

@@ -217,6 +217,8 @@ class Test(unittest.TestCase):
                              model.generate(["the cat"], tokens=30, seed=3)[0].text)
             for piece in model.stream("the cat", tokens=100000000):
                 break  # which ends it
+            with self.assertRaisesRegex(heed.Error, "no chat template"):
+                model.chat([{"role": "user", "content": "the cat"}])
             with self.assertRaises(ZeroDivisionError):
                 model.generate(["the"], tell=lambda which, piece: 1 / 0)
             ranked = sorted(self.asked("rank", folder, prompts), key=lambda k: k["line"])
@@ -235,6 +237,25 @@ class Test(unittest.TestCase):
             self.assertEqual(model.detokenize(tokens.ids), "the dog sat")
             with self.assertRaisesRegex(heed.Error, "heed generate"):
                 model.translate(["the"])
+
+    def test_conversations(self):
+        folder = self.trained("talk", "lm", "the cat sat on the mat\nthe dog sat on the log\n" * 20, "--unit=word",
+                              "--model=gpt", "--context=16")
+        with open(os.path.join(folder, "chat_template.jinja"), "w") as f:
+            f.write("{% for m in messages %}{{ m.content }} {% endfor %}")
+        messages = [{"role": "system", "content": "the cat"}, {"role": "user", "content": "sat on"}]
+        with heed.Model(folder, threads=1) as model:
+            answers = model.chat(messages, samples=2, seed=3)
+            asked = answers[0].ids[:len(answers[0].ids) - answers[0].tokens]
+            self.assertEqual((len(answers), model.detokenize(asked)), (2, "the cat sat on"))
+            self.assertNotEqual(answers[0].text, answers[1].text)
+            self.assertEqual("".join(model.stream(messages, seed=3)), model.chat(messages, seed=3)[0].text)
+            with self.assertRaisesRegex(heed.Error, "shorten"):
+                model.chat([{"role": "user", "content": "the " * 20}])
+            with self.assertRaisesRegex(heed.Error, "no message"):
+                model.chat([])
+            with self.assertRaisesRegex(TypeError, "chat has no option"):
+                model.chat(messages, warmth=1)
 
     def test_masked_models_and_classifiers(self):
         folder = self.trained("mlm", "mlm", "the cat sat on the mat\nthe dog sat on the log\n" * 20, "--unit=word",

@@ -11,8 +11,8 @@
 #include "task/rank.h"
 #include "task/speaker.h"
 
-static heed_model *speaking;
-static heed_context *speaker_context;
+static heed_model *speaking, *talking; /* the second has a chat template */
+static heed_context *speaker_context, *talker_context;
 
 static const char *const prompts[] = {"the cat", "", "a dog and"};
 enum { PROMPTS = 3 };
@@ -24,6 +24,11 @@ static int open_all(void **state)
     speaker_folder(at("gpt"), HD_LM_gpt, HD_TOKENIZER_words);
     if (heed_model_open(&speaking, at("gpt"), NULL, &error)) return -1;
     speaker_context = context_of(speaking, 1);
+    static const char form[] = "{% for m in messages %}{{ m.role }} {{ m.content }} {% endfor %}the";
+    speaker_folder(at("talk"), HD_LM_gpt, HD_TOKENIZER_words);
+    put_bytes(at("talk/chat_template.jinja"), form, strlen(form));
+    if (heed_model_open(&talking, at("talk"), NULL, &error)) return -1;
+    talker_context = context_of(talking, 1);
     return 0;
 }
 
@@ -31,6 +36,8 @@ static int close_all(void **state)
 {
     heed_context_free(speaker_context);
     heed_model_free(speaking);
+    heed_context_free(talker_context);
+    heed_model_free(talking);
     return close_subject(state) || scratch_remove(NULL) ? -1 : 0;
 }
 
@@ -94,6 +101,70 @@ static void texts_are_those_of_the_task(void **state)
     hd_model_folder_release(&f);
     hd_run_release(&run);
     hd_backend_free(b);
+}
+
+/* By the template, and no longer than the model's context of 8 tokens. */
+static void answers_are_those_of_the_task(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    heed_error error;
+    heed_texts *t = NULL;
+    hd_backend *b = backend_of("cpu", 1);
+    hd_run run = run_on(b);
+    hd_model_folder f = {0};
+    hd_generated made[2] = {0};
+    hd_ids ids = {0};
+    static const heed_message said[] = {{"dog", "sat on"}, {"cat", "the"}};
+    heed_generate_options o = generate_options();
+    if (heed_chat(talker_context, said, 2, &o, &t, &error)) fail_msg("%s", error.text);
+    assert_int_equal(t->count, 2);
+    static const char text[] = "dog sat on cat the the";
+    if (hd_model_folder_open(&f, at("talk"), "lm", b, HD_WEIGHTS_BEST, &err) ||
+        hd_tokenizer_encode_ids(f.tokenizer[0], text, sizeof text - 1, &ids, &err))
+        fail_msg("%s", err.text);
+    const int32_t end = hd_tokenizer_special(f.tokenizer[0]).end;
+    const hd_generate_opt opt = {.tokens = 3,
+                                 .temperature = 1,
+                                 .seed = 5,
+                                 .samples = 2,
+                                 .ids = &ids,
+                                 .endings = &end,
+                                 .ending_count = 1};
+    if (hd_generate(made, &run, &f, NULL, 1, &opt, &err)) fail_msg("%s", err.text);
+    for (size_t i = 0; i < 2; i++) {
+        const heed_text *x = t->text[i];
+        assert_string_equal(x->text, made[i].text.data ? made[i].text.data : "");
+        assert_int_equal(x->length, made[i].ids.count);
+        assert_memory_equal(x->id, made[i].ids.at, x->length * sizeof *x->id);
+        hd_generated_release(&made[i]);
+    }
+    heed_texts_free(t);
+    hd_ids_release(&ids);
+    hd_model_folder_release(&f);
+    hd_run_release(&run);
+    hd_backend_free(b);
+}
+
+static void conversations_that_make_no_sense_are_refused(void **state)
+{
+    const subject *s = *state;
+    static const heed_message good = {"user", "the"}, none = {"user", NULL}, bad = {"\xff", "the"},
+                              longer = {"user", "the the the the the the the the the"};
+    heed_error error;
+    heed_texts *t = NULL;
+    assert_int_equal(heed_chat(speaker_context, &good, 1, NULL, &t, &error), HEED_EARG);
+    assert_non_null(strstr(error.text, "no chat template"));
+    assert_int_equal(heed_chat(s->context, &good, 1, NULL, &t, &error), HEED_EARG);
+    assert_int_equal(heed_chat(talker_context, &none, 1, NULL, &t, &error), HEED_EARG);
+    assert_non_null(strstr(error.text, "content is NULL"));
+    assert_int_equal(heed_chat(talker_context, &bad, 1, NULL, &t, &error), HEED_EARG);
+    assert_non_null(strstr(error.text, "role is not UTF-8"));
+    assert_int_equal(heed_chat(talker_context, &longer, 1, NULL, &t, &error), HEED_EARG);
+    assert_non_null(strstr(error.text, "shorten them"));
+    assert_int_equal(heed_chat(talker_context, NULL, 0, NULL, &t, &error), HEED_EARG);
+    assert_int_equal(heed_chat(talker_context, NULL, 1, NULL, &t, &error), HEED_EARG);
+    assert_null(t);
 }
 
 typedef struct told {
@@ -317,7 +388,8 @@ static void failing_allocations_leave_nothing(void **state)
     (void)state;
     heed_generate_options o = generate_options();
     o.tokens = 3, o.samples = 1;
-    for (int verb = 0; verb < 3; verb++) {
+    static const heed_message said = {"cat", "the"};
+    for (int verb = 0; verb < 4; verb++) {
         heed_status s = HEED_ENOMEM;
         for (size_t n = 1; s; n++) {
             heed_texts *t = NULL;
@@ -326,6 +398,7 @@ static void failing_allocations_leave_nothing(void **state)
             hd_mem_fail_at(n);
             s = verb == 0   ? heed_generate(speaker_context, prompts, 1, &o, &t, NULL)
                 : verb == 1 ? heed_embed(speaker_context, prompts, 1, NULL, &x, NULL)
+                : verb == 2 ? heed_chat(talker_context, &said, 1, &o, &t, NULL)
                             : heed_score(speaker_context, NULL, prompts, 1, &v, NULL);
             hd_mem_fail_at(0);
             heed_texts_free(t);
@@ -340,6 +413,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_those_of_the_task),
+        cmocka_unit_test(answers_are_those_of_the_task),
+        cmocka_unit_test(conversations_that_make_no_sense_are_refused),
         cmocka_unit_test(texts_are_told_while_they_come),
         cmocka_unit_test(vectors_and_scores_are_those_of_the_task),
         cmocka_unit_test(translations_are_scored),

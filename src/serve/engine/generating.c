@@ -84,27 +84,12 @@ static void fail_all(generating *w, const hd_err *why)
 
 /* -- what is asked -- */
 
-/* The tokens of a conversation, and no more for the answer than the model sees at once. */
 static hd_status read_messages(generating *w, running *r, hd_err *err)
 {
-    const hd_lm *m = hd_model_folder_lm(w->use.model);
-    const hd_tokenizer *t = w->use.model->tokenizer[0];
-    size_t room = m->opt.context;
-    hd_marked text = {0};
     if (!w->chats) return hd_err_set(err, HD_EARG, "%s", w->no_chat.text);
-    hd_status s = hd_chat_form_text(&w->form, r->job->messages, true, &text, err);
-    if (!s) s = hd_chat_form_ids(t, &text, 0, &r->chat, err);
-    hd_marked_release(&text);
-    if (!s && !r->chat.count)
-        s = hd_err_set(err, HD_EARG, "the chat template gives no text for the messages");
-    if (!s && room && r->chat.count >= room)
-        s = hd_err_set(err, HD_EARG, "the messages have %zu tokens, the model takes %zu: shorten them",
-                       r->chat.count, room);
-    if (s) return s;
-    size_t left = room ? room - r->chat.count + 1 : SIZE_MAX; /* the last one is not read */
-    if (r->opt.tokens > left) r->opt.tokens = left;
     r->opt.ids = &r->chat;
-    return HD_OK;
+    return hd_chat_form_prompt(&w->form, w->use.model->tokenizer[0], r->job->messages,
+                               hd_model_folder_lm(w->use.model)->opt.context, &r->chat, &r->opt.tokens, err);
 }
 
 static hd_status begin_job(generating *w, running *r, hd_err *err)

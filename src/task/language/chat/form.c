@@ -210,3 +210,20 @@ hd_status hd_chat_form_ids(const hd_tokenizer *t, const hd_marked *m, size_t fro
     hd_pieces_release(&pieces);
     return s;
 }
+
+hd_status hd_chat_form_prompt(const hd_chat_form *f, const hd_tokenizer *t, const json_t *messages,
+                              size_t room, hd_ids *to, size_t *tokens, hd_err *err)
+{
+    hd_marked text = {0};
+    hd_status s = hd_chat_form_text(f, messages, true, &text, err);
+    if (!s) s = hd_chat_form_ids(t, &text, 0, to, err);
+    hd_marked_release(&text);
+    if (s) return s;
+    if (!to->count) return hd_err_set(err, HD_EARG, "the chat template gives no text for the messages");
+    if (room && to->count >= room)
+        return hd_err_set(err, HD_EARG, "the messages have %zu tokens, the model takes %zu: shorten them",
+                          to->count, room);
+    size_t left = room ? room - to->count + 1 : SIZE_MAX; /* the last one is not read */
+    if (*tokens > left) *tokens = left;
+    return HD_OK;
+}

@@ -35,5 +35,9 @@ hd_status hd_chat_form_text(const hd_chat_form *f, const json_t *messages, bool 
 hd_status hd_chat_form_pieces(const hd_tokenizer *t, const hd_marked *m, hd_pieces *out, hd_err *err);
 /* Appends the tokens of the text from byte `from` on. */
 hd_status hd_chat_form_ids(const hd_tokenizer *t, const hd_marked *m, size_t from, hd_ids *to, hd_err *err);
+/* The tokens of messages that a model answers which sees `room` tokens at once (0: any number); *tokens of
+   the answer become no more than are left of it. HD_EARG: there are none, or too many. */
+hd_status hd_chat_form_prompt(const hd_chat_form *f, const hd_tokenizer *t, const json_t *messages,
+                              size_t room, hd_ids *to, size_t *tokens, hd_err *err);
 
 #endif
