@@ -81,6 +81,7 @@ static hd_status open_server(hd_server *s, const hd_server_opt *o, hd_err *err)
     hd_engine_opt engine = o->engine;
     engine.cage = o->cage;
     hd_status st = o->key_file ? hd_gate_read(&s->desk.gate, o->key_file, err) : HD_OK;
+    if (!st && o->lab) st = hd_shelf_open(&s->desk.lab, o->lab, err);
     if (!st) st = listen_at(s, o, &listener, err);
     if (!st) st = hd_models_open(&s->desk.models, &engine, err);
     if (st && listener >= 0) close(listener);
@@ -189,6 +190,7 @@ void hd_server_free(hd_server *s)
     hd_mem_free(s->old);
     hd_models_close(&s->desk.models);
     hd_gate_release(&s->desk.gate);
+    hd_shelf_release(&s->desk.lab);
     pthread_mutex_destroy(&s->desk.lock);
     hd_mem_free(s);
 }

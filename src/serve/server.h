@@ -26,6 +26,7 @@ typedef struct hd_server_opt {
     size_t body;     /* most bytes of a request */
     double deadline; /* seconds for a request */
     size_t texts;    /* most of a request */
+    const char *lab; /* the folder with pages of experiments; NULL: there are none */
     bool cage;       /* the process gives up what it does not need: serve/cage.h */
     double rate;     /* tokens a minute of a key, or of an address where there are none; 0: any number */
 } hd_server_opt;

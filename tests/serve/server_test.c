@@ -239,6 +239,36 @@ static void a_second_signal_ends_it_at_once(void **state)
     close(c), close(said);
 }
 
+/* They are read when it starts; what is no page of theirs is not shown. */
+static void pages_of_experiments_are_shown(void **state)
+{
+    (void)state;
+    served s;
+    hd_server_opt o = usual_options();
+    serve(&s, o, false);
+    assert_answer(ask(&s, "GET /lab/", "", NULL), 404, "without --lab");
+    unserve(&s);
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", at("lab"));
+    assert_int_equal(mkdir(folder, 0700), 0);
+    put_file(at("lab/secret.txt"), "not for others");
+    o.lab = folder;
+    hd_err err = {0};
+    o.models = (hd_models){s.model, 1};
+    assert_int_equal(hd_server_open(&s.server, &o, &err), HD_EFILE);
+    assert_non_null(strstr(err.text, "no index.html"));
+    put_file(at("lab/index.html"), "<p>all of them");
+    put_file(at("lab/mask.json"), "{}");
+    serve(&s, o, false);
+    remove(at("lab/index.html"));
+    assert_answer(ask(&s, "GET /lab", "", NULL), 301, "Location: /lab/");
+    assert_answer(ask(&s, "GET /lab/", "", NULL), 200, "text/html|default-src 'none'|<p>all of them");
+    assert_answer(ask(&s, "GET /lab/mask.json", "", NULL), 200, "application/json|{}");
+    assert_answer(ask(&s, "GET /lab/secret.txt", "", NULL), 404, "Not found");
+    assert_answer(ask(&s, "GET /lab/../model/config.json", "", NULL), 404, "Not found");
+    unserve(&s);
+}
+
 int main(void)
 {
     if (!HEED_MICROHTTPD) return puts("skipped: built without libmicrohttpd"), 77;
@@ -248,6 +278,7 @@ int main(void)
         cmocka_unit_test(it_gives_up_what_it_does_not_need),
         cmocka_unit_test(systemd_hands_the_socket_over),
         cmocka_unit_test(a_second_signal_ends_it_at_once),
+        cmocka_unit_test(pages_of_experiments_are_shown),
     };
     return outcome(cmocka_run_group_tests(tests, scratch_make, scratch_remove));
 }

@@ -12,7 +12,7 @@ enum { MODELS = 64, PATIENCE = 30 }; /* models of a server; seconds for requests
 
 typedef struct serve_options {
     hd_usual usual;
-    const char *config, *address, *key_file;
+    const char *config, *address, *key_file, *lab;
     int port;
     bool public, sample; /* sample: always false, for rows of searches */
     bool uncaged;
@@ -71,6 +71,8 @@ static const hd_option options[] = {
      HD_COUNT_INTO(OWNER, opt.batch, 0, 1000000)},
     {"checkpoint", 0, "WHICH", "best", "weights to use: best (by validation) or last",
      HD_CHOICE_INTO(hd_usual, weights, checkpoints)},
+    {"lab", 0, "FOLDER", NULL, "show the pages that `heed lab --all --out FOLDER` wrote, under /lab/",
+     HD_FILE_INTO(OWNER, lab)},
     {HD_CONFIG_NAME, 0, "FILE", NULL, HD_CONFIG_HELP, HD_FILE_INTO(OWNER, config)},
     HD_MACHINE_ROWS,
     {0},
@@ -149,6 +151,7 @@ static hd_server_opt settings_of(const hd_command *c, const serve_options *o, hd
                            .body = o->body,
                            .deadline = o->deadline,
                            .texts = o->texts,
+                           .lab = o->lab,
                            .cage = !o->uncaged,
                            .rate = o->rate};
 }

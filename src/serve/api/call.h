@@ -10,6 +10,7 @@
 #include "serve/http/http.h"
 #include "serve/parse/params.h"
 #include "serve/quota.h"
+#include "serve/shelf.h"
 #include "view/draw/json_members.h"
 
 enum { HD_ROUTES = 64 };
@@ -33,6 +34,7 @@ typedef struct hd_desk {
     size_t most_best;     /* translations of a text */
     int64_t began;        /* when the server began, as seconds of Unix */
     atomic_bool draining; /* the server ends: nothing new is begun */
+    hd_shelf lab;         /* pages of experiments; {0}: there are none */
     hd_log log;
 } hd_desk;
 
@@ -55,7 +57,7 @@ typedef struct hd_protocol {
 
 /* In this order routes are looked for; the first one answers what nobody has. */
 #define HD_PROTOCOL_LIST(X) \
-    X(libretranslate) X(openai) X(llama) X(explain) X(page) X(metrics) X(tei) X(document)
+    X(libretranslate) X(openai) X(llama) X(explain) X(page) X(lab) X(metrics) X(tei) X(document)
 
 #define X(name) extern const hd_protocol hd_protocol_##name;
 HD_PROTOCOL_LIST(X)
