@@ -1,12 +1,12 @@
-/* A matrix of cosines, as text and as a picture. A cell's color is its cosine: white is 0 or less, blue is
-   1. */
+/* A matrix of cosines, as text and as a picture. */
 #include "view/similarity.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "view/plot.h"
+#include "view/draw/cells.h"
 #include "view/draw/markup.h"
 
 /* -- contexts -- */
@@ -104,69 +104,25 @@ void hd_similarity_json(hd_text *to, const hd_similarity_view *v)
 
 /* -- a picture -- */
 
-static const double longest_label = 300;
-
-static double label_at(const hd_similarity_view *v, const hd_canvas *c, size_t i, char buf[HD_LABEL])
+/* Everything the drawing needs is made before it: texts around the words are its row names. */
+hd_status hd_similarity_save(const char *path, const hd_similarity_view *v, hd_err *err)
 {
-    char context[HD_LABEL];
+    const size_t n = v->of->count;
     const hd_label_opt wide = {columns_of, NULL, HD_LABEL, false};
-    context_of(context, &v->of->at[i], &wide);
-    return hd_plot_label(c, context, HD_PLOT_LETTERS, longest_label, buf);
-}
-
-static void lay_out(hd_drawing *d, const hd_canvas *c)
-{
-    hd_similarity_view *v = d->context;
-    char buf[HD_LABEL];
-    double names = 0, n = (double)v->of->count;
-    for (size_t i = 0; i < v->of->count; i++) names = fmax(names, label_at(v, c, i, buf));
-    v->cell = ceil(c->width(c->context, "-0.00", HD_PLOT_SMALL, false)) + HD_PLOT_GAP;
-    v->left = HD_PLOT_MARGIN + names + HD_PLOT_GAP;
-    v->top = HD_PLOT_MARGIN + HD_PLOT_LARGE + 2 * HD_PLOT_GAP;
-    d->title = v->title;
-    double wide =
-        fmax(v->left + n * v->cell, HD_PLOT_MARGIN + c->width(c->context, v->title, HD_PLOT_LARGE, true));
-    d->width = ceil(wide + HD_PLOT_MARGIN);
-    d->height = ceil(v->top + n * v->cell + HD_PLOT_MARGIN);
-}
-
-static hd_color shade_of(double cosine)
-{
-    const hd_color full = hd_plot_color(0);
-    double share = fmin(fmax(cosine, 0), 1);
-    return (hd_color){(uint8_t)(255 - share * (255 - full.red)), (uint8_t)(255 - share * (255 - full.green)),
-                      (uint8_t)(255 - share * (255 - full.blue))};
-}
-
-static void draw_row(const hd_similarity_view *v, const hd_canvas *c, size_t i)
-{
-    char buf[HD_LABEL];
-    double y = v->top + (double)i * v->cell;
-    hd_canvas_text t = {.size = HD_PLOT_LETTERS, .color = hd_plot_ink, .text = buf};
-    label_at(v, c, i, buf);
-    t.x = v->left - HD_PLOT_GAP, t.y = y + v->cell / 2 + HD_PLOT_LETTERS * 0.36, t.anchor = HD_ANCHOR_END;
-    hd_plot_write(c, t);
-    t.size = HD_PLOT_SMALL, t.y = y + v->cell / 2 + HD_PLOT_SMALL * 0.36, t.anchor = HD_ANCHOR_MIDDLE;
-    for (size_t k = 0; k < v->of->count; k++) {
-        double cosine = hd_similar_cosine(v->of, i, k), x = v->left + (double)k * v->cell;
-        char number[HD_DECIMAL];
-        c->rect(c->context, &(hd_canvas_rect){x, y, v->cell - 1, v->cell - 1, shade_of(cosine), NULL});
-        t.x = x + (v->cell - 1) / 2, t.text = hd_decimal(number, "%.2f", fabs(cosine) < 0.005 ? 0 : cosine);
-        hd_plot_write(c, t);
+    double *value = hd_mem_array(n * n, sizeof *value);
+    char(*text)[HD_LABEL] = hd_mem_array(n, sizeof *text);
+    const char **row = hd_mem_array(n, sizeof *row);
+    hd_status s = value && text && row ? HD_OK : hd_err_nomem(err, n * n * sizeof *value);
+    for (size_t i = 0; !s && i < n; i++) {
+        row[i] = context_of(text[i], &v->of->at[i], &wide);
+        for (size_t k = 0; k < n; k++) value[i * n + k] = hd_similar_cosine(v->of, i, k);
     }
-}
-
-static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
-{
-    const hd_similarity_view *v = d->context;
-    (void)err;
-    hd_plot_begin(d, c, v->title);
-    for (size_t i = 0; i < v->of->count; i++) draw_row(v, c, i);
-    return HD_OK;
-}
-
-hd_status hd_similarity_save(const char *path, hd_similarity_view *v, hd_err *err)
-{
-    hd_drawing d = {.lay_out = lay_out, .draw = draw, .context = v};
-    return hd_plot_save(path, &d, err);
+    hd_cells cells = {
+        .title = v->title, .value = value, .rows = n, .cols = n, .row = row, .full = 1, .digits = DIGITS};
+    hd_drawing d = hd_cells_drawing(&cells);
+    if (!s) s = hd_plot_save(path, &d, err);
+    hd_mem_free(row);
+    hd_mem_free(text);
+    hd_mem_free(value);
+    return s;
 }
