@@ -22,8 +22,9 @@ typedef struct hd_learner_opt {
 typedef struct hd_lot {
     size_t items, source_rows, target_rows;
     int32_t source_len[HD_LEARNER_ITEMS], target_len[HD_LEARNER_ITEMS];
-    int32_t source[HD_LEARNER_ITEMS * 2 * HD_EXERCISE_LONGEST];
-    int32_t input[HD_LEARNER_ITEMS * HD_EXERCISE_TARGET], target[HD_LEARNER_ITEMS * HD_EXERCISE_TARGET];
+    int32_t source[HD_LEARNER_ITEMS * (HD_EXERCISE_SOURCE + 1)];
+    int32_t input[HD_LEARNER_ITEMS * (HD_EXERCISE_TARGET + 1)],
+        target[HD_LEARNER_ITEMS * (HD_EXERCISE_TARGET + 1)];
 } hd_lot;
 
 typedef struct hd_learner {

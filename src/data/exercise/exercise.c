@@ -154,3 +154,42 @@ void hd_exercise_draw(hd_exercise *to, hd_exercise_kind kind, int32_t plain, int
     to->sources = to->targets = 0;
     draw[kind](&h);
 }
+
+/* -- files -- */
+
+enum { SHARE = 10, TRIES = 10000 }; /* one in so many is for validation, and one for the test */
+
+hd_exercise_split hd_exercise_split_of(const hd_exercise *x)
+{
+    uint64_t sum = 0x9e3779b97f4a7c15u;
+    for (int32_t i = 0; i < x->sources; i++) sum = hd_rng_mix(sum, (uint32_t)x->source[i]) + (sum << 7);
+    uint32_t n = hd_rng_mix(sum, (uint32_t)x->sources) % SHARE;
+    return n == 0 ? HD_EXERCISE_SPLIT_valid : n == 1 ? HD_EXERCISE_SPLIT_test : HD_EXERCISE_SPLIT_train;
+}
+
+static void put_words(hd_text *to, hd_exercise_kind kind, const int32_t *word, int32_t count)
+{
+    to->size = 0;
+    for (int32_t i = 0; i < count; i++) {
+        if (i) hd_text_put(to, " ");
+        hd_text_put(to, hd_exercise_word(kind, word[i]));
+    }
+}
+
+hd_status hd_exercise_next(hd_text *source, hd_text *target, const hd_exercise_opt *o,
+                           hd_exercise_split split, hd_rng *rng, hd_err *err)
+{
+    hd_exercise x;
+    for (int i = 0; i < TRIES; i++) {
+        hd_exercise_draw(&x, o->kind, o->plain,
+                         o->shortest + (int32_t)hd_rng_below(rng, (uint32_t)(o->longest - o->shortest + 1)),
+                         rng);
+        if (hd_exercise_split_of(&x) != split) continue;
+        put_words(source, o->kind, x.source, x.sources);
+        put_words(target, o->kind, x.target, x.targets);
+        hd_status s = hd_text_status(source, err);
+        return s ? s : hd_text_status(target, err);
+    }
+    return hd_err_set(err, HD_ELIMIT,
+                      "there are too few exercises of these lengths and words for separate sets");
+}
