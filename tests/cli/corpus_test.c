@@ -119,15 +119,45 @@ static void a_killed_one_leaves_no_half(void **state)
         0, "half\ntest.de\ntest.en\ntrain.de\ntrain.en\nvalid.de\nvalid.en\n");
 }
 
+static void exercises_are_written(void **state)
+{
+    (void)state;
+    assert_prints("$HEED corpus --task reverse -n 300 --valid 50 --test 40 --words 4 --min-length 3 "
+                  "--max-length 6 -o back && ls back | tr '\\n' ' '",
+                  0,
+                  "heed: wrote 300 training, 50 validation and 40 test pairs to back\n"
+                  "test.source test.target train.source train.target valid.source valid.target ");
+    assert_prints("for s in train valid test; do rev back/$s.source | cmp - back/$s.target; done; "
+                  "cat back/* | grep -cvE '^[a-d]( [a-d]){2,5}$'",
+                  1, "0\n");
+    assert_prints("for s in train valid test; do sort -u back/$s.source; done | sort | uniq -d | wc -l", 0,
+                  "0\n");
+    assert_prints(
+        "for t in copy expand gap sums brackets questions; do $HEED corpus -q --task $t -n 5 -o $t && "
+        "wc -l <$t/train.target; done",
+        0, "5\n5\n5\n5\n5\n5\n");
+    assert_prints("$HEED corpus --words 3 -o x", 2,
+                  "heed corpus: --words needs --task, an exercise (try 'heed help corpus')\n");
+    assert_prints("$HEED corpus --task copy --min-length 20 -o x", 2,
+                  "heed corpus: --min-length 20 is above --max-length 10 (try 'heed help corpus')\n");
+    assert_prints("$HEED corpus --task copy --words 1 --max-length 2 -o x; ls -d x", 2,
+                  "heed corpus: there are too few exercises of these lengths and words for separate sets\n"
+                  "ls: cannot access 'x': No such file or directory\n");
+}
+
 int main(void)
 {
     setenv("HEED", HEED_PROGRAM, 1);
     setenv("LC_ALL", "C.UTF-8", 1);
     setenv("ASAN_OPTIONS", "detect_leaks=0", 0); /* seconds a process on aarch64 */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(six_files_of_the_sizes_asked_for), cmocka_unit_test(the_seed_decides),
-        cmocka_unit_test(nothing_is_overwritten_unasked),   cmocka_unit_test(what_is_wrong_is_said),
-        cmocka_unit_test(splits_may_be_left_out),           cmocka_unit_test(a_killed_one_leaves_no_half),
+        cmocka_unit_test(six_files_of_the_sizes_asked_for),
+        cmocka_unit_test(the_seed_decides),
+        cmocka_unit_test(nothing_is_overwritten_unasked),
+        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(splits_may_be_left_out),
+        cmocka_unit_test(a_killed_one_leaves_no_half),
+        cmocka_unit_test(exercises_are_written),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
