@@ -1,0 +1,84 @@
+/* heed lab as a user meets it: the list, one experiment in every form, and what is refused. */
+#include "check.h"
+#include "shell.h"
+
+#include <jansson.h>
+
+static void experiments_are_listed(void **state)
+{
+    (void)state;
+    char out[SHELL_ROOM];
+    assert_int_equal(shell(out, "$HEED lab"), 0);
+    assert_non_null(strstr(out, "lecture 000\n"));
+    assert_non_null(strstr(out, "\n  vanishing    Gradients through time\n"));
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    (void)state;
+    assert_prints("$HEED lab quarks", 2,
+                  "heed lab: unknown experiment 'quarks': 'heed lab' lists them (try 'heed help lab')\n");
+    assert_prints("$HEED lab vanishin", 2,
+                  "heed lab: unknown experiment 'vanishin', did you mean 'vanishing'?: 'heed lab' lists them "
+                  "(try 'heed help lab')\n");
+    assert_prints("$HEED lab --all", 2,
+                  "heed lab: --out is required: the folder of the pages (try 'heed help lab')\n");
+    assert_prints(
+        "$HEED lab --all vanishing --out x", 2,
+        "heed lab: --all runs every experiment: 'vanishing' is one too many (try 'heed help lab')\n");
+    assert_prints("$HEED lab vanishing model", 2,
+                  "heed lab: vanishing takes no model: it trains what it needs (try 'heed help lab')\n");
+    assert_prints("$HEED lab vanishing --out v.txt", 2,
+                  "heed lab: v.txt: a paper's file must end in .html, .json, .svg, .png or .pdf (try 'heed "
+                  "help lab')\n");
+    assert_prints("$HEED lab vanishing --size huge", 2,
+                  "heed lab: --size: 'huge' is not one of small, full (try 'heed help lab')\n");
+    assert_prints("$HEED lab vanishing --out none/v.html", 2,
+                  "heed lab: none/v.html: cannot open its folder: No such file or directory (try 'heed help "
+                  "lab')\n");
+}
+
+/* One run a form: seconds of one core in all. */
+static void one_is_run_in_every_form(void **state)
+{
+    (void)state;
+    char out[SHELL_ROOM];
+    static const char *const forms[] = {"html", "svg", "png", "pdf"};
+    for (size_t i = 0; i < COUNT_OF(forms); i++) {
+        char line[128];
+        snprintf(line, sizeof line, "$HEED lab vanishing -q --device cpu --out v.%s && test -s v.%s",
+                 forms[i], forms[i]);
+        if (shell(out, line)) fail_msg("%s: %s", forms[i], out);
+        assert_string_equal(out, "");
+    }
+    assert_int_equal(shell(out, "$HEED lab vanishing --device cpu --seed 5 --out v.json"), 0);
+    assert_non_null(strstr(out, "heed: held: In a simple recurrent network gradients vanish"));
+    assert_int_equal(shell(out, "$HEED lab vanishing --device cpu --seed 5"), 0);
+    assert_non_null(strstr(out, "Held: In self-attention a gradient does not depend on the distance."));
+    assert_non_null(strstr(out, "seeds 5 to 7, small"));
+}
+
+static void json_is_one_object(void **state)
+{
+    (void)state;
+    char out[SHELL_ROOM];
+    json_error_t e;
+    assert_int_equal(shell(out, "$HEED lab vanishing --device cpu --json"), 0);
+    json_t *o = json_loads(out, JSON_REJECT_DUPLICATES, &e);
+    if (!o) fail_msg("%s: %s", e.text, out);
+    assert_string_equal(json_string_value(json_object_get(o, "name")), "vanishing");
+    assert_true(json_is_boolean(json_object_get(o, "held")));
+    json_decref(o);
+}
+
+int main(void)
+{
+    shell_prepare();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(experiments_are_listed),
+        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(one_is_run_in_every_form),
+        cmocka_unit_test(json_is_one_object),
+    };
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
