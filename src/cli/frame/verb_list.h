@@ -33,7 +33,7 @@
     X(info, "show what a model folder contains, or the devices")                    \
     X(score, "score translations, captions, transcripts, boxes, labels or answers") \
     X(bench, "time training and decoding on this machine")                          \
-    X(corpus, "write a small English-German corpus for training")                   \
+    X(corpus, "write a small corpus for training: English-German, or an exercise")  \
     X(shapes, "draw pictures of shapes with classes, boxes and captions")           \
     X(strokes, "make lines of handwriting from stroke fonts")                       \
     X(sums, "write sums for language models to learn, with answers for rewards")    \
