@@ -5,7 +5,10 @@
 
 #define HD_EXPERIMENT_LIST(X) \
     X(forgetting)             \
+    X(reversal)               \
     X(bottleneck)             \
-    X(vanishing)
+    X(vanishing)              \
+    X(dilution)               \
+    X(start)
 
 #endif

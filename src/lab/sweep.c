@@ -1,0 +1,66 @@
+/* How kinds are measured at points, and shown. */
+#include "lab/sweep.h"
+
+#include <stdio.h>
+#include <string.h>
+
+hd_status hd_sweep_measure(hd_sweep *w, const hd_lab *lab, hd_sweep_one *one, void *context, hd_err *err)
+{
+    hd_status s = HD_OK;
+    for (size_t k = 0; k < w->kinds; k++)
+        for (int i = 0; !s && i < lab->seeds; i++) {
+            s = one(w->value[k][i], lab, k, lab->seed + (uint64_t)i, context, err);
+            if (!s) s = hd_lab_tell(lab, ((double)k + (i + 1.0) / lab->seeds) / (double)w->kinds, err);
+        }
+    return s;
+}
+
+static void put_spread(hd_paper *to, const hd_sweep *w, const hd_spread *s)
+{
+    char mean[32], low[32], high[32];
+    const char *format = w->format ? w->format : "%.3g";
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(mean, sizeof mean, format, s->mean);
+    snprintf(low, sizeof low, format, s->low);
+    snprintf(high, sizeof high, format, s->high);
+#pragma GCC diagnostic pop
+    if (strcmp(low, high))
+        hd_paper_cell(to, "%s (%s to %s)", mean, low, high);
+    else
+        hd_paper_cell(to, "%s", mean);
+}
+
+void hd_sweep_put(hd_paper *to, hd_sweep *w, const hd_lab *lab)
+{
+    const double scale = w->scale > 0 ? w->scale : 1;
+    const size_t every = w->every ? w->every : 1;
+    hd_paper_plot(to, &(hd_series_plot){.title = w->title,
+                                        .across = w->across,
+                                        .upward = w->upward,
+                                        .log_x = w->log_x,
+                                        .log_y = w->log_y});
+    for (size_t k = 0; k < w->kinds; k++) {
+        double mean[HD_SWEEP_POINTS], low[HD_SWEEP_POINTS], high[HD_SWEEP_POINTS];
+        for (size_t c = 0; c < w->points; c++) {
+            double v[HD_LAB_SEEDS];
+            for (int i = 0; i < lab->seeds; i++) v[i] = scale * w->value[k][i][c];
+            w->spread[k][c] = hd_spread_of(v, (size_t)lab->seeds);
+            mean[c] = w->spread[k][c].mean, low[c] = w->spread[k][c].low, high[c] = w->spread[k][c].high;
+        }
+        hd_paper_line(to, w->kind[k],
+                      &(hd_series){.x = w->x, .y = mean, .low = low, .high = high, .count = w->points});
+    }
+    if (!w->caption) return;
+    size_t columns = 1;
+    for (size_t c = 0; c < w->points; c++) columns += c % every == 0 || c + 1 == w->points;
+    hd_paper_table_of(to, w->caption, columns, 1);
+    hd_paper_cell(to, "%s", w->corner);
+    for (size_t c = 0; c < w->points; c++)
+        if (c % every == 0 || c + 1 == w->points) hd_paper_cell(to, "%g", w->x[c]);
+    for (size_t k = 0; k < w->kinds; k++) {
+        hd_paper_cell(to, "%s", w->kind[k]);
+        for (size_t c = 0; c < w->points; c++)
+            if (c % every == 0 || c + 1 == w->points) put_spread(to, w, &w->spread[k][c]);
+    }
+}
