@@ -139,6 +139,7 @@ typedef struct hd_attention_of { /* all borrowed */
     const hd_translation *found; /* its first hypothesis is used */
     hd_line line, prefix;        /* as translated, for names of unknown words; {0}: not given */
     size_t number;               /* of the line, from 1; 0: none */
+    unsigned kinds;              /* as of hd_attention_ask */
 } hd_attention_of;
 
 /* Called with each part that has output, from 0 on; the maps are valid until it returns. */

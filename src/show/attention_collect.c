@@ -331,7 +331,8 @@ static hd_attention_ask ask_part(const hd_attention_of *of, size_t part)
                             .source_pieces = of->by->tokenizer[0],
                             .target_pieces = of->by->tokenizer[1],
                             .score = h->scores[part],
-                            .place = {of->number, part + 1, found->parts}};
+                            .place = {of->number, part + 1, found->parts},
+                            .kinds = of->kinds};
     if (!of->line.text) return ask;
     ask.sentence = ask.source_text[0] = text_of(of->line.text, found->part[part]);
     ask.translation = text_of(h->text, h->part[part]);

@@ -79,3 +79,32 @@ hd_status hd_shown_check(const char *of, const char *what, const int32_t *ids, s
                               what, ids[i], vocab);
     return HD_OK;
 }
+
+/* Bytes that two texts begin with alike, whole characters of them. */
+static size_t alike(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+    size_t n = 0;
+    while (n < a_size && n < b_size && a[n] == b[n]) n++;
+    while (n && n < a_size && ((unsigned char)a[n] & 0xC0) == 0x80) n--;
+    return n;
+}
+
+hd_status hd_shown_ends(size_t *end, hd_text *text, const hd_tokenizer *t, const int32_t *ids, size_t count,
+                        hd_err *err)
+{
+    hd_text some = {0};
+    const size_t from = text->size;
+    size_t last = 0;
+    hd_status s = hd_tokenizer_decode(t, ids, count, text, err);
+    if (!s) s = hd_text_status(text, err);
+    for (size_t i = 0; !s && i < count; i++) {
+        some.size = 0;
+        s = hd_tokenizer_decode(t, ids, i + 1, &some, err);
+        size_t size = text->size - from, now = i + 1 == count ? size : 0;
+        if (!s && i + 1 < count && some.size) now = alike(text->data + from, size, some.data, some.size);
+        end[i] = last = now > last ? now : last;
+    }
+    if (!s) s = hd_text_status(&some, err);
+    hd_text_release(&some);
+    return s;
+}

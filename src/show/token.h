@@ -31,6 +31,11 @@ hd_status hd_shown_tokens(hd_shown_token *to, hd_arena *memory, const int32_t *i
 hd_status hd_shown_check(const char *of, const char *what, const int32_t *ids, size_t count, size_t vocab,
                          size_t positions, hd_err *err);
 
+/* Appends the text of ids, and says where in it each of them ends: end [count], none before the one before.
+ */
+hd_status hd_shown_ends(size_t *end, hd_text *text, const hd_tokenizer *t, const int32_t *ids, size_t count,
+                        hd_err *err);
+
 /* A copy of a text with U+FFFD for every byte that is not UTF-8; NULL: no memory. */
 const char *hd_shown_text(hd_arena *memory, hd_line text, hd_err *err);
 

@@ -161,6 +161,43 @@ static void text_that_is_html_is_data(void **state)
                   "Content-Type: application/json|nosniff");
 }
 
+/* With random weights words may go anywhere: what stays is each passage's translation, and the tags. */
+static void tags_of_html_stay_and_the_rest_is_translated(void **state)
+{
+    (void)state;
+    char part[1200], one[512];
+    snprintf(one, sizeof one, "%s", expected("i ate an apple .", 0));
+    one[strlen(one) - 1] = 0;
+    snprintf(part, sizeof part, "\"translatedText\": \"<p>%s</p><script>a<b</script>\"", one + 1);
+    assert_answer(ask(&both, "POST /translate", JSON,
+                      "{\"q\": \"<p>i ate an apple .</p><script>a<b</script>\", \"source\": \"en\", "
+                      "\"target\": \"de\", \"format\": \"html\"}"),
+                  200, part);
+    /* all of a passage */
+    snprintf(part, sizeof part,
+             "\"alternatives\": [[], []], \"translatedText\": [\"<p><b id='x'>%s</b></p>\", \"1 &lt; <br>\"]",
+             one + 1);
+    assert_answer(ask(&both, "POST /translate", JSON,
+                      "{\"q\": [\"<p><b id='x'>i ate an apple .</b></p>\", \"1 &lt; <br>\"], \"source\": "
+                      "\"en\", \"target\": \"de\", \"format\": \"html\", \"alternatives\": 2}"),
+                  200, part);
+    /* within one */
+    const char *said =
+        body_of(ask(&both, "POST /translate", FORM,
+                    "q=i+%3Ci%3Eate%3C/i%3E+an+%3Cb%3Eapple%3C/b%3E+.&source=en&target=de&format=html"));
+    char plain[600] = "";
+    const char *text = strstr(said, "\": \"");
+    assert_non_null(text);
+    assert_true(strstr(said, "<i>") && strstr(said, "</i>") && strstr(said, "<b>") && strstr(said, "</b>"));
+    for (text += 4; strncmp(text, "\"}", 2); text++) {
+        if (*text == '<') text = strchr(text, '>');
+        if (*text != '>') strncat(plain, text, 1);
+    }
+    assert_string_equal(plain, one + 1);
+    assert_answer(ask(&both, "POST /translate", FORM, "q=a&source=en&target=de&format=pdf"), 400,
+                  "pdf format is not supported");
+}
+
 int main(void)
 {
     if (!HEED_MICROHTTPD) return puts("skipped: built without libmicrohttpd"), 77;
@@ -171,6 +208,7 @@ int main(void)
         cmocka_unit_test(languages_are_found_by_what_the_models_read),
         cmocka_unit_test(errors_are_worded_as_clients_expect),
         cmocka_unit_test(text_that_is_html_is_data),
+        cmocka_unit_test(tags_of_html_stay_and_the_rest_is_translated),
     };
     return outcome(cmocka_run_group_tests(tests, begin, end));
 }

@@ -73,24 +73,26 @@ static void put_retry(hd_call *c, double seconds)
 void hd_call_submit(hd_call *c, hd_engine *e, hd_job *j)
 {
     double retry = 1;
-    if (atomic_load(&c->desk->draining)) {
+    const bool goes_on = c->job; /* the call was let in with another job */
+    if (!goes_on && atomic_load(&c->desk->draining)) {
         put_retry(c, retry);
         hd_call_fail(c, 503, "the server is shutting down");
         return;
     }
-    if (!hd_quota_take(&c->desk->quota, c->owner, j->tokens, hd_seconds(), &retry)) {
+    if (!goes_on && !hd_quota_take(&c->desk->quota, c->owner, j->tokens, hd_seconds(), &retry)) {
         put_retry(c, retry);
         hd_call_fail(c, 429, "Slowdown: too many tokens a minute, try again in %.0f s", ceil(retry));
         return;
     }
     j->owner = c->owner;
     j->cancel = &c->request->gone;
-    if (c->desk->deadline > 0) j->deadline = hd_seconds() + c->desk->deadline;
+    if (c->desk->deadline > 0 && !(j->deadline > 0)) j->deadline = hd_seconds() + c->desk->deadline;
     if (!j->done) j->done = job_done;
     j->context = c->request;
     c->job = j;
+    hd_engine_hold(e); /* which may be the one it has: nobody is to think that it is free */
     if (c->engine) hd_engine_drop(c->engine);
-    hd_engine_hold(c->engine = e);
+    c->engine = e;
     hd_request_hold(c->request);
     if (hd_engine_submit(e, j, &retry)) {
         hd_request_wait(c->request);

@@ -87,7 +87,8 @@ void hd_call_answer(hd_call *c, hd_text *json);
 /* Zeroed memory that lasts as long as the call; NULL: the call has failed. */
 void *hd_call_take(hd_call *c, size_t count, size_t size);
 /* Hands the job, which must last as long as the call, to an engine and waits; or the call fails. A job with a
-   `done` of its own wakes the request and drops it. */
+   `done` of its own wakes the request and drops it. A call may have one job after another: the deadline of a
+   further one is set already. */
 void hd_call_submit(hd_call *c, hd_engine *e, hd_job *j);
 
 /* What the end of the job means: a status of HTTP, and why it is no 200. */

@@ -59,40 +59,21 @@ hd_status hd_inspect_name(const hd_inspecting *g, hd_inspect_token **out, const 
     return s;
 }
 
-/* Bytes that two texts begin with alike, whole characters of them. */
-static size_t alike(const char *a, size_t a_size, const char *b, size_t b_size)
-{
-    size_t n = 0;
-    while (n < a_size && n < b_size && a[n] == b[n]) n++;
-    while (n && n < a_size && ((unsigned char)a[n] & 0xC0) == 0x80) n--;
-    return n;
-}
-
 hd_status hd_inspect_spell(const hd_inspecting *g, hd_inspect_token *token, size_t count,
                            const hd_tokenizer *t, const char **text, hd_err *err)
 {
-    hd_text all = {0}, some = {0};
-    size_t at = 0;
+    hd_text all = {0};
     int32_t *ids = hd_mem_array(count + 1, sizeof *ids);
-    hd_status s = ids ? HD_OK : hd_err_nomem(err, count * sizeof *ids);
+    size_t *end = hd_mem_array(count + 1, sizeof *end);
+    hd_status s = ids && end ? HD_OK : hd_err_nomem(err, count * sizeof *end);
     for (size_t i = 0; !s && i < count; i++) ids[i] = token[i].token.id;
-    if (!s) s = hd_tokenizer_decode(t, ids, count, &all, err);
-    for (size_t i = 0; !s && i < count; i++) {
-        some.size = 0;
-        s = hd_tokenizer_decode(t, ids, i + 1, &some, err);
-        size_t end = i + 1 == count ? all.size
-                     : some.size    ? alike(all.data, all.size, some.data, some.size)
-                                    : 0;
-        token[i].begin = at;
-        token[i].end = at = end > at ? end : at;
-    }
-    if (!s) s = hd_text_status(&all, err);
-    if (!s) s = hd_text_status(&some, err);
+    if (!s) s = hd_shown_ends(end, &all, t, ids, count, err);
+    for (size_t i = 0; !s && i < count; i++) token[i].begin = i ? end[i - 1] : 0, token[i].end = end[i];
     if (!s) *text = hd_shown_text(&g->into->memory, (hd_line){all.data ? all.data : "", all.size}, err);
     if (!s && !*text) s = HD_ENOMEM;
     hd_text_release(&all);
-    hd_text_release(&some);
     hd_mem_free(ids);
+    hd_mem_free(end);
     return s;
 }
 

@@ -151,8 +151,11 @@ static hd_status take_part(void *context, size_t part, const hd_attention_maps *
 static hd_status attend(looked *l, hd_err *err)
 {
     call *c = l->c;
-    const hd_attention_of of = {&c->command.model, l->found, c->line[l->i], c->prefix[l->i],
-                                c->from[l->i].number};
+    const hd_attention_of of = {.by = &c->command.model,
+                                .found = l->found,
+                                .line = c->line[l->i],
+                                .prefix = c->prefix[l->i],
+                                .number = c->from[l->i].number};
     if (!hd_attending_wanted(&c->o->usual.attending) && !c->o->warn_skipped) return HD_OK;
     return hd_attention_parts(&c->command.machine.run, &of, take_part, l, err);
 }
