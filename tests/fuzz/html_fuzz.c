@@ -85,8 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!s) {
         MUST(h.passages || (out.size == bytes.size && !memcmp(out.data ? out.data : "", copy, out.size)));
         MUST(sum_of_tags((hd_line){out.data ? out.data : "", out.size}) == sum_of_tags(bytes));
-        hd_html_release(&h);
     }
+    hd_html_release(&h);
     hd_text_release(&out);
     free(copy);
     MUST(hd_mem_now().blocks == blocks);

@@ -1,13 +1,14 @@
 /* The interface of text-embeddings-inference (TEI), with the first model that does such work: vectors, and
-   words in place of masks, which Hugging Face's interface calls fill-mask. */
+   words in place of masks, which Hugging Face's interface calls fill-mask; predict.c has labels. */
+#include "serve/api/tei.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "serve/api/call.h"
 #include "task/masked/masked.h"
 
-enum { INPUTS_MOST = 2048, CHOICES = 5, CHOICES_MOST = 100 };
+enum { CHOICES = 5, CHOICES_MOST = 100 };
 
 static void write_error(hd_text *to, int status, const char *text)
 {
@@ -17,6 +18,7 @@ static void write_error(hd_text *to, int status, const char *text)
                    status == 429 || status == 503 ? "Overloaded"
                    : status >= 500                ? "Backend"
                    : status == 424                ? "Backend"
+                   : strstr(text, "be empty")     ? "Empty"
                                                   : "Validation");
     hd_text_put(to, "}\n");
 }
@@ -27,21 +29,22 @@ static bool read_inputs(hd_call *c, hd_line **to, size_t *count, bool *list, siz
     const json_t *inputs = json_object_get(c->params, "inputs");
     *list = json_is_array(inputs);
     *count = *list ? json_array_size(inputs) : 1;
-    if (!*count || *count > INPUTS_MOST || (!*list && !json_is_string(inputs)))
-        return hd_call_fail(c, 422, "`inputs` must be a text or a list of 1 to %d texts", INPUTS_MOST), false;
+    if (!*count) return hd_call_fail(c, 400, "`inputs` cannot be empty"), false;
+    if (*count > HD_TEI_INPUTS || (!*list && !json_is_string(inputs)))
+        return hd_call_fail(c, 422, "`inputs` must be a text or a list of 1 to %d texts", HD_TEI_INPUTS),
+               false;
     hd_line *line = *to = hd_call_take(c, *count, sizeof *line);
     for (size_t i = 0; line && i < *count; i++) {
         const json_t *one = *list ? json_array_get(inputs, i) : inputs;
-        if (!json_is_string(one) || !json_string_length(one))
-            return hd_call_fail(c, 422, "`inputs` must hold texts that are not empty"), false;
+        if (!json_is_string(one)) return hd_call_fail(c, 422, "`inputs` must hold texts"), false;
+        if (!json_string_length(one)) return hd_call_fail(c, 400, "`inputs` cannot be empty"), false;
         line[i] = (hd_line){json_string_value(one), json_string_length(one)};
         *tokens += line[i].size / 3 + 1;
     }
     return line;
 }
 
-/* A member that may be left out is of its kind; false: that is answered. */
-static bool read_flag(hd_call *c, const char *name, bool otherwise, bool *to)
+bool hd_tei_flag(hd_call *c, const char *name, bool otherwise, bool *to)
 {
     const json_t *v = json_object_get(c->params, name);
     *to = v && !json_is_null(v) ? json_is_true(v) : otherwise;
@@ -49,8 +52,7 @@ static bool read_flag(hd_call *c, const char *name, bool otherwise, bool *to)
     return hd_call_fail(c, 422, "`%s` must be true or false", name), false;
 }
 
-/* The first model that `does`, or the one that `model` names; NULL: that is answered. */
-static const hd_served *model_that(hd_call *c, bool (*does)(const hd_served *m), const char *what)
+const hd_served *hd_tei_model(hd_call *c, bool (*does)(const hd_served *m), const char *what)
 {
     const hd_models *m = &c->desk->models;
     const char *name = hd_params_text(c->params, "model");
@@ -82,12 +84,13 @@ static void embed(hd_call *c)
     bool list, truncate;
     long dimensions;
     hd_line *line;
-    const hd_served *m = model_that(c, embeds, "vectors");
+    const hd_served *m = hd_tei_model(c, embeds, "vectors");
     vectors *v = m ? hd_call_take(c, 1, sizeof *v) : NULL;
     if (!v) return;
+    v->job.job.kind = HD_JOB_EMBED;
     c->own = v, c->release = release_vectors;
     if (!read_inputs(c, &line, &v->job.lines, &list, &v->job.job.tokens) ||
-        !read_flag(c, "normalize", true, &v->normalize) || !read_flag(c, "truncate", false, &truncate))
+        !hd_tei_flag(c, "normalize", true, &v->normalize) || !hd_tei_flag(c, "truncate", false, &truncate))
         return;
     if (!hd_params_whole(c->params, "dimensions", 1, 1 << 20, 1 << 20, &dimensions)) {
         hd_call_fail(c, 422, "`dimensions` must be a number above 0");
@@ -201,7 +204,7 @@ static bool fills(const hd_served *m)
 static void fill_mask(hd_call *c)
 {
     long top;
-    const hd_served *m = model_that(c, fills, "masks");
+    const hd_served *m = hd_tei_model(c, fills, "masks");
     filling *a = m ? hd_call_take(c, 1, sizeof *a) : NULL;
     if (!a) return;
     c->own = a, c->release = release_filling;
@@ -222,6 +225,9 @@ static void filled(hd_call *c)
 static const hd_endpoint routes[] = {
     {"POST", "/embed", embed, embedded, false},
     {"POST", "/fill-mask", fill_mask, filled, false},
+    {"POST", "/predict", hd_tei_predict, hd_tei_predicted, false},
+    {"POST", "/rerank", hd_tei_rerank, hd_tei_reranked, false},
+    {"POST", "/v1/rerank", hd_tei_rerank, hd_tei_reranked, false},
     {0},
 };
 

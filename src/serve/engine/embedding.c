@@ -3,54 +3,20 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/system/clock.h"
-#include "serve/engine/worker.h"
+#include "serve/engine/packed.h"
 #include "show/embed.h"
 
-enum { LINES_MOST = 512 }; /* of a turn, and those of one job more */
-
-typedef struct embedding {
-    hd_worker_use use;
-    hd_job *first, **last;
-    size_t lines;
-} embedding;
-
 static const hd_embed_opt how = {.pool = HD_POOLING_AUTO, .cut = true};
+
+static size_t lines_of(const hd_job *j)
+{
+    return ((const hd_embed_job *)j)->lines;
+}
 
 static hd_status open_worker(void **out, const hd_worker_use *use, hd_err *err)
 {
     hd_status s = hd_embed_check(use->model, &how, err);
-    embedding *w = s ? NULL : hd_mem_zero(sizeof *w);
-    if (s) return s;
-    if (!w) return hd_err_nomem(err, sizeof *w);
-    w->use = *use;
-    w->last = &w->first;
-    *out = w;
-    return HD_OK;
-}
-
-static bool has_room(const void *worker)
-{
-    return ((const embedding *)worker)->lines < LINES_MOST;
-}
-
-static void take(void *worker, hd_job *j)
-{
-    embedding *w = worker;
-    j->next = NULL;
-    *w->last = j;
-    w->last = &j->next;
-    w->lines += ((hd_embed_job *)j)->lines;
-}
-
-/* The first job is done with. */
-static void end_first(embedding *w, hd_job_end end)
-{
-    hd_job *j = w->first;
-    w->first = j->next;
-    if (!w->first) w->last = &w->first;
-    w->lines -= ((hd_embed_job *)j)->lines;
-    w->use.end(w->use.context, j, end);
+    return s ? s : hd_packed_open(out, use, lines_of, err);
 }
 
 /* What was found for the lines of a job, from line `from` on. */
@@ -72,23 +38,23 @@ static hd_status hand_over(hd_embed_job *j, const hd_embeddings *e, size_t from)
 
 static bool turn(void *worker)
 {
-    embedding *w = worker;
+    hd_packed *p = worker;
     hd_err err = {0};
     hd_embeddings e = {0};
-    size_t n = 0, jobs = 0, at = 0;
-    hd_line *line = hd_mem_array(w->lines, sizeof *line);
-    for (hd_job *j = w->first; line && j; j = j->next, jobs++) {
+    size_t n = 0, at = 0;
+    hd_line *line = hd_mem_array(p->items, sizeof *line);
+    for (hd_job *j = p->first; line && j; j = j->next) {
         hd_embed_job *one = (hd_embed_job *)j;
         memcpy(line + n, one->line, one->lines * sizeof *line);
         n += one->lines;
     }
-    hd_status s = line ? hd_embed_lines(&e, w->use.run, w->use.model, line, n, &how, &err)
-                       : hd_err_nomem(&err, w->lines * sizeof *line);
-    for (; jobs; jobs--) {
-        hd_embed_job *j = (hd_embed_job *)w->first;
+    hd_status s = line ? hd_embed_lines(&e, p->use.run, p->use.model, line, n, &how, &err)
+                       : hd_err_nomem(&err, p->items * sizeof *line);
+    while (p->first) {
+        hd_embed_job *j = (hd_embed_job *)p->first;
         size_t lines = j->lines;
         if (s) j->job.err = err;
-        end_first(w, s || hand_over(j, &e, at) ? HD_JOB_FAILED : HD_JOB_DONE);
+        hd_packed_end_first(p, s || hand_over(j, &e, at) ? HD_JOB_FAILED : HD_JOB_DONE);
         at += lines;
     }
     hd_embeddings_release(&e);
@@ -96,11 +62,5 @@ static bool turn(void *worker)
     return true;
 }
 
-static void free_worker(void *worker)
-{
-    embedding *w = worker;
-    while (w && w->first) end_first(w, HD_JOB_STOPPED);
-    hd_mem_free(w);
-}
-
-const hd_worker_type hd_worker_embedding = {HD_JOB_EMBED, open_worker, has_room, take, turn, free_worker};
+const hd_worker_type hd_worker_embedding = {HD_JOB_EMBED,   open_worker, hd_packed_has_room,
+                                            hd_packed_take, turn,        hd_packed_free};

@@ -21,7 +21,13 @@ typedef enum hd_job_end { HD_JOB_END_LIST(X) HD_JOB_ENDS } hd_job_end;
 #undef X
 
 /* Which struct a job is; an engine takes those of some kinds. */
-typedef enum hd_job_kind { HD_JOB_TRANSLATE, HD_JOB_EMBED, HD_JOB_GENERATE, HD_JOB_KINDS } hd_job_kind;
+typedef enum hd_job_kind {
+    HD_JOB_TRANSLATE,
+    HD_JOB_EMBED,
+    HD_JOB_GENERATE,
+    HD_JOB_CLASSIFY,
+    HD_JOB_KINDS
+} hd_job_kind;
 
 typedef struct hd_job hd_job;
 
@@ -71,6 +77,15 @@ typedef struct hd_embed_job {
     size_t width;
     size_t read; /* tokens of all lines */
 } hd_embed_job;
+
+/* Texts and pairs of texts for a model that gives labels or numbers, cut to what it takes. */
+typedef struct hd_classify_job {
+    hd_job job;               /* first */
+    const hd_line (*item)[2]; /* [items]; the second without text: it is not a pair */
+    size_t items;
+    float *answer; /* [items, classes] as hd_labeler_ask tells them; the owner frees it, whatever the end */
+    size_t classes;
+} hd_classify_job;
 
 enum { HD_GENERATE_SEATS = 64 }; /* texts that are continued side by side, if nothing says otherwise */
 

@@ -27,8 +27,13 @@ typedef struct hd_worker_type {
 } hd_worker_type;
 
 /* X(task of the model, name); a model has all workers of its task that can be opened, each for its jobs */
-#define HD_WORKER_LIST(X) X(TRANSLATE, translating) X(MLM, embedding) X(LM, generating) X(LM, embedding)
+#define HD_WORKER_LIST(X)     \
+    X(TRANSLATE, translating) \
+    X(MLM, embedding)         \
+    X(LM, generating)         \
+    X(LM, embedding) X(CLASSIFY, classifying) X(MULTILABEL, classifying) X(REGRESS, classifying)
 
-extern const hd_worker_type hd_worker_translating, hd_worker_embedding, hd_worker_generating;
+extern const hd_worker_type hd_worker_translating, hd_worker_embedding, hd_worker_generating,
+    hd_worker_classifying;
 
 #endif
