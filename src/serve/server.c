@@ -75,6 +75,7 @@ static hd_status open_server(hd_server *s, const hd_server_opt *o, hd_err *err)
                   .deadline = o->deadline,
                   .most_texts = o->texts,
                   .most_best = BEST,
+                  .most_tokens = o->tokens,
                   .began = (int64_t)time(NULL),
                   .log = o->engine.log};
     pthread_mutex_init(&s->desk.lock, NULL);

@@ -27,6 +27,7 @@ typedef struct hd_server_opt {
     double deadline; /* seconds for a request */
     size_t texts;    /* most of a request */
     const char *lab; /* the folder with pages of experiments; NULL: there are none */
+    size_t tokens;   /* most that a text is continued by */
     bool cage;       /* the process gives up what it does not need: serve/cage.h */
     double rate;     /* tokens a minute of a key, or of an address where there are none; 0: any number */
 } hd_server_opt;

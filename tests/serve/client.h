@@ -39,7 +39,8 @@ CHECK_UNUSED static hd_server_opt usual_options(void)
                            .address = "127.0.0.1",
                            .body = 1 << 20,
                            .deadline = 60,
-                           .texts = 1000};
+                           .texts = 1000,
+                           .tokens = 1 << 20};
 }
 
 /* A tiny translator from English to German, and back where `back`. */

@@ -184,7 +184,7 @@ static void limits_and_mistakes_are_told(void **state)
         {"/v1/explain", "{\"text\": \"a\", \"temperature\": \"hot\"}", 400, "'temperature' must be a number"},
         {"/v1/explain", "{\"text\": \"a\", \"heads\": \"enc.7.self.0=0\"}", 400,
          "its heads are enc.0-1.self"},
-        {"/v1/explain", "{\"text\": \"a\", \"prefix\": [99999]}", 400, "there is no token 99999"},
+        {"/v1/explain", "{\"text\": \"a\", \"prefix\": [99999]}", 404, "there is no token 99999"},
         {"/v1/explain", "{\"text\": \"a\", \"prefix\": [\"x\"]}", 400, "whole numbers"},
         {"/v1/explain", "{\"text\": \"a\", \"part\": 3}", 400, "there is no sentence 3"},
         {"/v1/explain", "{\"text\": \"a\", \"length_penalty\": \"much\"}", 400, "'length_penalty' must be"},

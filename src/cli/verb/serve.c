@@ -17,7 +17,7 @@ typedef struct serve_options {
     bool public, sample; /* sample: always false, for rows of searches */
     bool uncaged;
     hd_texts models, languages, host, origin;
-    size_t queue, texts, body;
+    size_t queue, texts, tokens, body;
     double deadline, rate;
     hd_translate_opt opt;
 } serve_options;
@@ -56,6 +56,8 @@ static const hd_option options[] = {
      "most tokens a minute of a key, or of an address where there are no keys; 0: any number", LIMIT,
      HD_FLOAT_INTO(OWNER, rate, 0, 1e12)},
     {"texts", 0, "N", "1000", "most texts of a request", LIMIT, HD_COUNT_INTO(OWNER, texts, 1, 1000000)},
+    {"tokens", 0, "N", "1048576", "most tokens that a language model continues a text by", LIMIT,
+     HD_COUNT_INTO(OWNER, tokens, 1, 1 << 20)},
     {"body", 0, "BYTES", "1048576", "most bytes of a request", LIMIT,
      HD_COUNT_INTO(OWNER, body, 1024, 1 << 30)},
 
@@ -152,6 +154,7 @@ static hd_server_opt settings_of(const hd_command *c, const serve_options *o, hd
                            .deadline = o->deadline,
                            .texts = o->texts,
                            .lab = o->lab,
+                           .tokens = o->tokens,
                            .cage = !o->uncaged,
                            .rate = o->rate};
 }

@@ -9,13 +9,15 @@ enum { DIGITS = 6, AS_NUMBERS = HD_INSPECT_WEIGHTS / 16 };
 
 static bool prepare(hd_call *c, hd_inspect_job *j)
 {
-    const char *encoding = hd_params_text(c->params, "encoding");
-    j->select = hd_params_text(c->params, "select");
+    const json_t *given = json_object_get(c->params, "encoding"),
+                 *select = json_object_get(c->params, "select");
+    const char *encoding = json_string_value(given);
+    j->select = json_string_value(select);
     j->base64 = encoding && !strcmp(encoding, "base64");
     j->bytes = encoding && !strcmp(encoding, "bytes");
-    if (encoding && !j->base64 && !j->bytes && strcmp(encoding, "float"))
+    if (given && !json_is_null(given) && !j->base64 && !j->bytes && (!encoding || strcmp(encoding, "float")))
         return hd_call_fail(c, 400, "'encoding' must be float, base64 or bytes"), false;
-    if (j->select && strlen(j->select) > HD_INSPECT_HEADS)
+    if (select && !json_is_null(select) && (!j->select || strlen(j->select) > HD_INSPECT_HEADS))
         return hd_call_fail(c, 400, "'select' must be names of heads, as dec.*.cross.*"), false;
     j->ask.bare = true, j->ask.tokens = 0;
     return true;

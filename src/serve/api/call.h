@@ -32,6 +32,7 @@ typedef struct hd_desk {
     double deadline;      /* seconds for a request */
     size_t most_texts;    /* of a request */
     size_t most_best;     /* translations of a text */
+    size_t most_tokens;   /* that a text may be continued by */
     int64_t began;        /* when the server began, as seconds of Unix */
     atomic_bool draining; /* the server ends: nothing new is begun */
     hd_shelf lab;         /* pages of experiments; {0}: there are none */

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-enum { PROMPTS_MOST = 256, CHOICES_MOST = 128, STOPS_MOST = 16, TOKENS_MOST = 1 << 20 };
+enum { PROMPTS_MOST = 256, CHOICES_MOST = 128, TEXTS_MOST = 1024, STOPS_MOST = 16 };
 
 static const json_t *given(const hd_call *c, const char *name)
 {
@@ -45,6 +45,8 @@ static bool read_count(hd_call *c, const char *name, long least, long most, size
 static bool read_flag(hd_call *c, const json_t *in, const char *name, bool *out)
 {
     const json_t *j = json_object_get(in, name);
+    if (in && !json_is_object(in) && !json_is_null(in))
+        return hd_call_fail(c, 400, "what should hold '%s' is not an object", name), false;
     if (!j || json_is_null(j)) return true;
     if (!json_is_boolean(j)) return hd_call_fail(c, 400, "'%s' must be true or false", name), false;
     *out = json_is_true(j);
@@ -72,11 +74,13 @@ static bool read_stops(hd_call *c, hd_completion *m)
 static bool read_seed(hd_call *c, hd_generate_opt *o)
 {
     const json_t *j = given(c, "seed");
-    if (j && !json_is_integer(j)) return hd_call_fail(c, 400, "'seed' must be a whole number"), false;
+    int64_t seed = 0;
+    if (j && !hd_params_integer(j, &seed))
+        return hd_call_fail(c, 400, "'seed' must be a whole number"), false;
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now); /* whoever gives no seed wants another text each time */
     hd_rng rng = hd_rng_make((uint64_t)now.tv_nsec + (uint64_t)now.tv_sec * 1000000000u, c->request->id);
-    o->seed = j ? (uint64_t)json_integer_value(j) : hd_rng_u32(&rng);
+    o->seed = j ? (uint64_t)seed : hd_rng_u32(&rng);
     return true;
 }
 
@@ -93,11 +97,13 @@ static bool refuse_fields(hd_call *c, const hd_completion *m)
     }
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const json_t *j = given(c, lists[i]);
-        if (j && (json_is_object(j) || json_is_array(j)) && (json_object_size(j) || json_array_size(j)))
+        if (j && (!(json_is_object(j) || json_is_array(j)) || json_object_size(j) || json_array_size(j)))
             return hd_call_fail(c, 400, "'%s' is not supported", lists[i]), false;
     }
-    const char *form = hd_params_text(json_object_get(c->params, "response_format"), "type");
-    if (form && strcmp(form, "text")) return hd_call_fail(c, 400, "'response_format' must be text"), false;
+    const json_t *format = given(c, "response_format");
+    const char *form = hd_params_text(format, "type");
+    if (format && (!form || strcmp(form, "text")))
+        return hd_call_fail(c, 400, "'response_format' must be text"), false;
     if (given(c, "suffix")) return hd_call_fail(c, 400, "'suffix' is not supported"), false;
     if (m->echo && m->job.opt.scores)
         return hd_call_fail(c, 400, "'echo' with 'logprobs' is not supported"), false;
@@ -117,7 +123,7 @@ static bool read_drawing(hd_call *c, hd_completion *m)
                 read_count(c, "top_k", 0, 1000000, &o->top_k, &said->top_k) &&
                 read_real(c, "repeat_penalty", 0.01, 100, &o->repetition, &said->repetition) &&
                 read_real(c, "repetition_penalty", 0.01, 100, &o->repetition, &said->repetition) &&
-                read_count(c, "max_tokens", 0, TOKENS_MOST, &o->tokens, &said->tokens) &&
+                read_count(c, "max_tokens", 0, (long)c->desk->most_tokens, &o->tokens, &said->tokens) &&
                 read_count(c, "n", 1, CHOICES_MOST, &o->samples, NULL) && read_stops(c, m) &&
                 read_seed(c, o) && read_flag(c, c->params, "stream", &m->streams) &&
                 read_flag(c, json_object_get(c->params, "stream_options"), "include_usage", &m->usage);
@@ -154,7 +160,7 @@ static void submit(hd_call *c, hd_completion *m, const hd_served *to)
 {
     hd_generate_opt *o = &m->job.opt;
     size_t n = m->choices = m->job.prompts * o->samples;
-    if (n > CHOICES_MOST * 2) {
+    if (n > TEXTS_MOST) {
         hd_call_fail(c, 400, "%zu texts are too many for one request", n);
         return;
     }
@@ -177,9 +183,8 @@ static bool read_ids(hd_call *c, const hd_served *to, const json_t *list, hd_ids
     size_t vocab = hd_tokenizer_size(hd_engine_model(to->engine)->tokenizer[0]);
     hd_err err = {0};
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
-        json_int_t id = json_integer_value(one);
-        if (!json_is_integer(one) || id < 0 || (uint64_t)id >= vocab)
+        int64_t id;
+        if (!hd_params_integer(json_array_get(list, i), &id) || id < 0 || (uint64_t)id >= vocab)
             return hd_call_fail(c, 400, "'prompt' has a token that is not one of the model's %zu", vocab),
                    false;
         if (hd_ids_add(ids, (int32_t)id, &err)) return hd_call_fail(c, 503, "%s", err.text), false;
@@ -193,7 +198,7 @@ static bool read_prompts(hd_call *c, hd_completion *m, const hd_served *to)
 {
     const json_t *p = given(c, "prompt"), *first = json_array_get(p, 0);
     bool lists = json_is_array(p) && (json_is_string(first) || json_is_array(first));
-    bool ids = json_is_integer(first) || json_is_array(first);
+    bool ids = json_is_number(first) || json_is_array(first);
     size_t n = lists ? json_array_size(p) : 1;
     if (n > PROMPTS_MOST) return hd_call_fail(c, 400, "'prompt' may have %d texts", PROMPTS_MOST), false;
     if (json_is_array(p) && !lists && !ids)
@@ -223,7 +228,7 @@ void hd_completion_begin(hd_call *c)
     if (!m) return;
     hd_generate_opt *o = &m->job.opt;
     c->own = m, c->release = release;
-    o->tokens = 16, m->job.said.tokens = true;
+    o->tokens = c->desk->most_tokens < 16 ? c->desk->most_tokens : 16, m->job.said.tokens = true;
     if (read_drawing(c, m) && read_flag(c, c->params, "echo", &m->echo) &&
         read_count(c, "logprobs", 0, 20, &o->likeliest, &o->scores) && refuse_fields(c, m) &&
         read_prompts(c, m, to))
@@ -290,9 +295,10 @@ void hd_completion_begin_chat(hd_call *c)
     hd_generate_opt *o = &m->job.opt;
     size_t top = 0;
     c->own = m, c->release = release;
-    o->tokens = TOKENS_MOST; /* as many as fit */
+    o->tokens = c->desk->most_tokens; /* or as many as fit */
     if (read_drawing(c, m) && read_flag(c, c->params, "logprobs", &o->scores) &&
-        read_count(c, "max_completion_tokens", 0, TOKENS_MOST, &o->tokens, &m->job.said.tokens) &&
+        read_count(c, "max_completion_tokens", 0, (long)c->desk->most_tokens, &o->tokens,
+                   &m->job.said.tokens) &&
         read_count(c, "top_logprobs", 0, 20, &top, NULL) && refuse_fields(c, m) && read_messages(c, m)) {
         o->likeliest = o->scores ? top : 0;
         submit(c, m, to);

@@ -3,16 +3,21 @@
 #include <string.h>
 
 #include "heed.h"
-#include "serve/api/call.h"
+#include "serve/api/tei.h"
+#include "serve/page/files.h"
+#include "show/live/inspection.h"
+#include "task/language/chat/form.h"
 
 extern const char hd_openapi[]; /* openapi.json, made by cmake/embed.cmake */
 
-static bool embeds(const hd_served *m)
+/* -- what a model is named for: NULL, not for that -- */
+
+static const char *name_if(const hd_served *m, bool good)
 {
-    return hd_engine_takes(m->engine, HD_JOB_EMBED);
+    return good ? m->name : NULL;
 }
 
-static const char *name_of(const hd_served *m)
+static const char *model_of(const hd_served *m)
 {
     return m->name;
 }
@@ -29,16 +34,58 @@ static const char *target_of(const hd_served *m)
 
 static const char *embedder_of(const hd_served *m)
 {
-    return embeds(m) ? m->name : NULL;
+    return name_if(m, hd_engine_takes(m->engine, HD_JOB_EMBED));
+}
+
+static const char *writer_of(const hd_served *m)
+{
+    return name_if(m, hd_engine_takes(m->engine, HD_JOB_GENERATE));
+}
+
+static const char *chatter_of(const hd_served *m)
+{
+    hd_chat_form form = {0};
+    hd_err none = {0};
+    const hd_tokenizer *t = hd_engine_model(m->engine)->tokenizer[0];
+    bool good = writer_of(m) && !hd_chat_form_open(&form, m->folder, NULL, t, &none);
+    hd_chat_form_release(&form);
+    return name_if(m, good);
+}
+
+static const char *reader_of(const hd_served *m)
+{
+    return name_if(m, hd_engine_model(m->engine)->tokenizer[0]);
+}
+
+static const char *filler_of(const hd_served *m)
+{
+    return name_if(m, hd_tei_fills(m));
+}
+
+static const char *labeler_of(const hd_served *m)
+{
+    return name_if(m, hd_engine_takes(m->engine, HD_JOB_CLASSIFY));
+}
+
+static const char *reranker_of(const hd_served *m)
+{
+    return name_if(m, hd_tei_reranks(m));
+}
+
+static const char *explained_of(const hd_served *m)
+{
+    hd_inspection_kind kind;
+    hd_err none = {0};
+    return name_if(m, !hd_inspection_kind_of(&kind, hd_engine_model(m->engine), &none));
 }
 
 static const struct {
     const char *mark; /* in the document, for a list of them */
     const char *(*of)(const hd_served *m);
-} lists[] = {{"\"@models\"", name_of},
-             {"\"@sources\"", source_of},
-             {"\"@targets\"", target_of},
-             {"\"@embedders\"", embedder_of}};
+} lists[] = {{"@models", model_of},       {"@sources", source_of},     {"@targets", target_of},
+             {"@embedders", embedder_of}, {"@writers", writer_of},     {"@chatters", chatter_of},
+             {"@readers", reader_of},     {"@fillers", filler_of},     {"@labelers", labeler_of},
+             {"@rerankers", reranker_of}, {"@explained", explained_of}};
 
 /* Each once; where there are none, a name that no model has. */
 static void put_list(hd_text *to, const hd_models *m, const char *(*of)(const hd_served *m))
@@ -54,6 +101,68 @@ static void put_list(hd_text *to, const hd_models *m, const char *(*of)(const hd
     hd_text_release(&list);
 }
 
+static void put_files(hd_text *to)
+{
+    for (const hd_page_file *f = hd_page_files; f->name; f++)
+        hd_text_print(to, "%s\"%s\"", f == hd_page_files ? "" : ", ", f->name);
+}
+
+/* -- limits -- */
+
+static size_t alternatives(const hd_desk *d)
+{
+    size_t least = d->most_best;
+    for (size_t i = 0; i < d->models.count; i++) {
+        size_t beam = hd_engine_options(d->models.at[i].engine)->translate.search.beam;
+        if (beam < least) least = beam;
+    }
+    return least ? least - 1 : 0;
+}
+
+static size_t texts(const hd_desk *d)
+{
+    return d->most_texts;
+}
+
+static size_t tokens(const hd_desk *d)
+{
+    return d->most_tokens;
+}
+
+/* The last token that all language models have. */
+static size_t vocabulary(const hd_desk *d)
+{
+    size_t least = INT32_MAX;
+    for (size_t i = 0; i < d->models.count; i++) {
+        const hd_served *m = &d->models.at[i];
+        const hd_tokenizer *t = writer_of(m) ? hd_engine_model(m->engine)->tokenizer[0] : NULL;
+        if (t && hd_tokenizer_size(t) < least) least = hd_tokenizer_size(t);
+    }
+    return least - 1;
+}
+
+static const struct {
+    const char *mark; /* in the document, for a number */
+    size_t (*of)(const hd_desk *d);
+} limits[] = {
+    {"@alternatives", alternatives}, {"@texts", texts}, {"@tokens", tokens}, {"@vocabulary", vocabulary}};
+
+/* -- the document -- */
+
+static bool is_mark(const char *at, size_t size, const char *mark)
+{
+    return strlen(mark) == size && !memcmp(at, mark, size);
+}
+
+static void put_mark(hd_text *to, const hd_desk *d, const char *at, size_t size)
+{
+    if (is_mark(at, size, "@files")) put_files(to);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (is_mark(at, size, lists[i].mark)) put_list(to, &d->models, lists[i].of);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (is_mark(at, size, limits[i].mark)) hd_text_print(to, "%zu", limits[i].of(d));
+}
+
 static void write_document(hd_call *c, const char *title)
 {
     hd_text out = {0};
@@ -63,10 +172,9 @@ static void write_document(hd_call *c, const char *title)
         const char *mark = strstr(at, "\"@");
         hd_text_add(&out, at, mark ? (size_t)(mark - at) : strlen(at));
         if (!mark) break;
-        at = strchr(mark + 1, '"') + 1;
-        for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-            if (!strncmp(mark, lists[i].mark, strlen(lists[i].mark)))
-                put_list(&out, &c->desk->models, lists[i].of);
+        const size_t size = strcspn(mark + 1, "\"");
+        put_mark(&out, c->desk, mark + 1, size);
+        at = mark + size + 2;
     }
     hd_call_answer(c, &out);
 }

@@ -23,7 +23,7 @@ static bool read_real(hd_call *c, const char *name, double least, double most, d
     if (!v || json_is_null(v)) return true;
     if (json_is_number(v))
         *out = json_number_value(v);
-    else if (json_is_string(v))
+    else if (json_is_string(v) && hd_params_is_form(c->params))
         good = hd_real_of(json_string_value(v), json_string_length(v), out);
     else
         good = false;
@@ -49,8 +49,11 @@ static bool read_size(hd_call *c, const char *name, long most, size_t fallback, 
 
 static bool read_model(hd_call *c, hd_inspect_job *j)
 {
-    const char *name = hd_params_text(c->params, "model");
+    const json_t *given = json_object_get(c->params, "model");
+    const char *name = json_string_value(given);
     const hd_models *m = &c->desk->models;
+    if (given && !name && !json_is_null(given))
+        return hd_call_fail(c, 400, "'model' must be the name of a model"), false;
     j->model = name ? hd_models_named(m, name) : m->count ? &m->at[0] : NULL;
     if (!j->model) hd_call_fail(c, 404, "The model '%.100s' does not exist", name ? name : "");
     return j->model;
@@ -82,13 +85,16 @@ static bool read_forced(hd_call *c, hd_inspect_job *j, const char *name, bool wh
         return hd_call_fail(c, 400, "'%s' must be a text or a list of at most %d tokens", name,
                             HD_INSPECT_TOKENS),
                false;
+    const hd_tokenizer *t = hd_engine_model(j->model->engine)->tokenizer[1];
     int32_t *ids = hd_call_take(c, n + 1, sizeof *ids);
     if (!ids) return false;
     for (size_t i = 0; i < n; i++) {
-        const json_t *id = json_array_get(v, i);
-        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX)
+        int64_t id;
+        if (!hd_params_integer(json_array_get(v, i), &id) || id < 0 || id > INT32_MAX)
             return hd_call_fail(c, 400, "'%s' must have whole numbers: tokens of an answer", name), false;
-        ids[i] = (int32_t)json_integer_value(id);
+        if (t && (uint64_t)id >= hd_tokenizer_size(t))
+            return hd_call_fail(c, 404, "there is no token %lld", (long long)id), false;
+        ids[i] = (int32_t)id;
     }
     j->ask.forced = ids, j->ask.forced_count = n;
     return true;

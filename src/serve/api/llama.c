@@ -2,6 +2,7 @@
    several models; without it the first is meant. */
 #include "serve/api/openai.h"
 #include "serve/api/token.h"
+#include "task/language/chat/form.h"
 
 static void write_error(hd_text *to, int status, const char *text)
 {
@@ -20,7 +21,10 @@ static void write_error(hd_text *to, int status, const char *text)
 /* NULL: that is answered. */
 static const hd_served *model_of(hd_call *c)
 {
-    const char *name = hd_params_text(c->params, "model");
+    const json_t *given = json_object_get(c->params, "model");
+    const char *name = json_string_value(given);
+    if (given && !name && !json_is_null(given))
+        return hd_call_fail(c, 400, "'model' must be the name of a model"), NULL;
     const hd_served *m = name ? hd_models_named(&c->desk->models, name) : &c->desk->models.at[0];
     if (!m) hd_call_fail(c, 404, "there is no model '%.100s'", name);
     return m;
@@ -47,9 +51,17 @@ static void put_piece(hd_text *to, const hd_tokenizer *t, int32_t id)
     hd_text_release(&text);
 }
 
-static void put_tokens(hd_call *c, const hd_tokenizer *t, const hd_ids *ids)
+/* A member that may be left out is true or false; false: that is answered. */
+static bool read_flag(hd_call *c, const char *name, bool *to)
 {
-    const bool pieces = json_is_true(json_object_get(c->params, "with_pieces"));
+    const json_t *v = json_object_get(c->params, name);
+    *to = json_is_true(v);
+    if (!v || json_is_null(v) || json_is_boolean(v)) return true;
+    return hd_call_fail(c, 400, "'%s' must be true or false", name), false;
+}
+
+static void put_tokens(hd_call *c, const hd_tokenizer *t, const hd_ids *ids, bool pieces)
+{
     hd_text out = {0};
     hd_member_begin(&out, NULL, '{');
     hd_member_begin(&out, "tokens", '[');
@@ -70,35 +82,35 @@ static void tokenize(hd_call *c)
     hd_ids ids = {0};
     hd_err err = {0};
     hd_status s = HD_OK;
-    if (!t) return;
+    bool special, pieces;
+    if (!t || !read_flag(c, "add_special", &special) || !read_flag(c, "with_pieces", &pieces)) return;
     if (!json_is_string(content)) {
         hd_call_fail(c, 400, "'content' must be a text");
         return;
     }
     const int32_t lead = hd_tokenizer_lead(t);
-    if (json_is_true(json_object_get(c->params, "add_special")) && lead >= 0)
-        s = hd_ids_add(&ids, lead, &err);
+    if (special && lead >= 0) s = hd_ids_add(&ids, lead, &err);
     if (!s)
         s = hd_tokenizer_encode_ids(t, json_string_value(content), json_string_length(content), &ids, &err);
     if (s)
         hd_call_fail(c, 503, "%s", err.text);
     else
-        put_tokens(c, t, &ids);
+        put_tokens(c, t, &ids, pieces);
     hd_ids_release(&ids);
 }
 
 /* -- the text of tokens -- */
 
-static bool read_tokens(hd_call *c, const hd_tokenizer *t, hd_ids *ids)
+/* One that the model does not have reads like its <unk>. */
+static bool read_tokens(hd_call *c, hd_ids *ids)
 {
     const json_t *list = json_object_get(c->params, "tokens");
     hd_err err = {0};
     if (!json_is_array(list)) return hd_call_fail(c, 400, "'tokens' must be a list of numbers"), false;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
-        json_int_t id = json_integer_value(one);
-        if (!json_is_integer(one) || id < 0 || (uint64_t)id >= hd_tokenizer_size(t))
-            return hd_call_fail(c, 400, "tokens[%zu] is not a token of the model", i), false;
+        int64_t id;
+        if (!hd_params_integer(json_array_get(list, i), &id) || id < 0 || id > INT32_MAX)
+            return hd_call_fail(c, 400, "tokens[%zu] is not a token", i), false;
         if (hd_ids_add(ids, (int32_t)id, &err)) return hd_call_fail(c, 503, "%s", err.text), false;
     }
     return true;
@@ -110,7 +122,7 @@ static void detokenize(hd_call *c)
     hd_ids ids = {0};
     hd_text text = {0}, out = {0};
     hd_err err = {0};
-    if (t && read_tokens(c, t, &ids)) {
+    if (t && read_tokens(c, &ids)) {
         if (hd_tokenizer_decode(t, ids.at, ids.count, &text, &err)) {
             hd_call_fail(c, 503, "%s", err.text);
         } else {
@@ -125,6 +137,18 @@ static void detokenize(hd_call *c)
 }
 
 /* -- what is served -- */
+
+/* "": it has none */
+static void put_template(hd_text *to, const hd_served *m)
+{
+    const hd_tokenizer *t = hd_engine_model(m->engine)->tokenizer[0];
+    hd_chat_form form = {0};
+    hd_err none = {0};
+    bool chats =
+        hd_engine_takes(m->engine, HD_JOB_GENERATE) && !hd_chat_form_open(&form, m->folder, NULL, t, &none);
+    hd_member_text(to, "chat_template", chats ? form.source : "");
+    hd_chat_form_release(&form);
+}
 
 static void props(hd_call *c)
 {
@@ -141,6 +165,7 @@ static void props(hd_call *c)
     hd_member_count(&out, "total_slots", batch ? batch : HD_GENERATE_SEATS);
     hd_member_text(&out, "model_path", m->name); /* where it lies is nobody's business */
     hd_member_text(&out, "model_alias", m->name);
+    put_template(&out, m);
     hd_member_text(&out, "build_info", "heed");
     hd_member_end(&out, '}');
     hd_call_answer(c, &out);

@@ -120,7 +120,8 @@ static bool read_inputs(hd_call *c, vectors *v)
 
 static void embeddings(hd_call *c)
 {
-    const char *format = hd_params_text(c->params, "encoding_format");
+    const json_t *given = json_object_get(c->params, "encoding_format");
+    const char *format = json_string_value(given);
     const hd_served *m = hd_openai_model(c, HD_JOB_EMBED);
     long dimensions;
     vectors *v = m ? hd_call_take(c, 1, sizeof *v) : NULL;
@@ -129,7 +130,7 @@ static void embeddings(hd_call *c)
     v->job.job.kind = HD_JOB_EMBED;
     if (!read_inputs(c, v)) return;
     v->base64 = format && !strcmp(format, "base64");
-    if (format && !v->base64 && strcmp(format, "float"))
+    if (given && !json_is_null(given) && !v->base64 && (!format || strcmp(format, "float")))
         hd_call_fail(c, 400, "'encoding_format' must be float or base64");
     else if (!hd_params_whole(c->params, "dimensions", 1, 1 << 20, 1 << 20, &dimensions))
         hd_call_fail(c, 400, "'dimensions' must be a number above 0");

@@ -137,7 +137,7 @@ void hd_tei_predicted(hd_call *c)
 
 /* -- rankings -- */
 
-static bool reranks(const hd_served *m)
+bool hd_tei_reranks(const hd_served *m)
 {
     const hd_model_folder *f = hd_engine_model(m->engine);
     return predicts(m) && f->pairs && !hd_labeler_kind(f)->probability &&
@@ -170,7 +170,8 @@ void hd_tei_rerank(hd_call *c)
 {
     long top;
     bool truncate;
-    const hd_served *m = hd_tei_model(c, reranks, "rankings, which gives one number for a pair of texts");
+    const hd_served *m =
+        hd_tei_model(c, hd_tei_reranks, "rankings, which gives one number for a pair of texts");
     prediction *p = m ? new_prediction(c) : NULL;
     if (!p || !hd_tei_flag(c, "raw_scores", false, &p->raw) ||
         !hd_tei_flag(c, "truncate", false, &truncate) || !hd_tei_flag(c, "return_text", false, &p->texts) ||

@@ -55,9 +55,13 @@ bool hd_tei_flag(hd_call *c, const char *name, bool otherwise, bool *to)
 const hd_served *hd_tei_model(hd_call *c, bool (*does)(const hd_served *m), const char *what)
 {
     const hd_models *m = &c->desk->models;
-    const char *name = hd_params_text(c->params, "model");
+    const json_t *given = json_object_get(c->params, "model");
+    const char *name = json_string_value(given);
+    if (given && !name && !json_is_null(given))
+        return hd_call_fail(c, 422, "`model` must be the name of a model"), NULL;
     for (size_t i = 0; i < m->count; i++)
         if ((!name || !strcmp(m->at[i].name, name)) && does(&m->at[i])) return &m->at[i];
+    if (name) return hd_call_fail(c, 422, "there is no model '%.100s' for %s", name, what), NULL;
     return hd_call_fail(c, 424, "there is no model for %s", what), NULL;
 }
 
@@ -196,7 +200,7 @@ static hd_status fill_lines(hd_job *j, hd_run *r, const hd_model_folder *f, hd_e
     return s ? s : hd_text_status(&a->json, err);
 }
 
-static bool fills(const hd_served *m)
+bool hd_tei_fills(const hd_served *m)
 {
     return hd_engine_model(m->engine)->task->id == HD_TRAIN_MLM;
 }
@@ -204,7 +208,7 @@ static bool fills(const hd_served *m)
 static void fill_mask(hd_call *c)
 {
     long top;
-    const hd_served *m = hd_tei_model(c, fills, "masks");
+    const hd_served *m = hd_tei_model(c, hd_tei_fills, "masks");
     filling *a = m ? hd_call_take(c, 1, sizeof *a) : NULL;
     if (!a) return;
     c->own = a, c->release = release_filling;

@@ -11,6 +11,10 @@ bool hd_tei_flag(hd_call *c, const char *name, bool otherwise, bool *to);
 /* The first model that `does`, or the one that `model` names; NULL: that is answered. */
 const hd_served *hd_tei_model(hd_call *c, bool (*does)(const hd_served *m), const char *what);
 
+/* Whether it gives words for masks, and ranks texts. */
+bool hd_tei_fills(const hd_served *m);
+bool hd_tei_reranks(const hd_served *m);
+
 /* predict.c */
 void hd_tei_predict(hd_call *c);
 void hd_tei_predicted(hd_call *c);

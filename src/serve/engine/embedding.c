@@ -29,9 +29,9 @@ static hd_status hand_over(hd_embed_job *j, const hd_embeddings *e, size_t from)
     for (size_t i = 0; i < j->lines; i++) {
         const hd_embedded *v = &e->of[from + i];
         if (v->status) return hd_err_set(&j->job.err, HD_EARG, "input %zu: %s", i, v->why);
-        if (!v->vectors) return hd_err_set(&j->job.err, HD_EARG, "input %zu is empty", i);
         j->read += v->tokens;
-        for (size_t k = 0; k < e->width; k++) j->vector[i * e->width + k] = (float)v->vector[k];
+        for (size_t k = 0; v->vectors && k < e->width; k++) /* what has no token is a vector of zeros */
+            j->vector[i * e->width + k] = (float)v->vector[k];
     }
     return HD_OK;
 }

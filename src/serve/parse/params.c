@@ -1,12 +1,15 @@
 /* What a request asks for. */
 #include "serve/parse/params.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/file/lines.h"
 #include "serve/parse/percent.h"
+
+static const char FORM[] = ""; /* the name of the member that forms have */
 
 hd_status hd_params_add(json_t *to, const char *name, size_t name_size, const char *value, size_t size,
                         hd_err *err)
@@ -78,7 +81,7 @@ hd_status hd_params_json(json_t **out, hd_arena *arena, const char *body, size_t
 {
     json_error_t e;
     if (too_deep(body, size)) return hd_err_set(err, HD_EFORMAT, "Invalid JSON format: too deep");
-    json_t *root = hd_json_load(arena, body, size, &e);
+    json_t *root = hd_json_load_config(arena, body, size, &e); /* with numbers of any length */
     if (!root && hd_json_missed()) return hd_err_nomem(err, hd_json_missed());
     if (!json_is_object(root)) return hd_err_set(err, HD_EFORMAT, "Invalid JSON format");
     *out = root;
@@ -106,6 +109,7 @@ hd_status hd_params_read(json_t **out, hd_arena *arena, const char *type, const 
     json_t *root = json_object();
     if (!root || !hd_arena_at_end(arena, forget, root))
         return json_decref(root), hd_err_nomem(err, sizeof *root);
+    if (json_object_set_new(root, FORM, json_string("form"))) return hd_err_nomem(err, sizeof *root);
     hd_status s = hd_params_add_form(root, query, strlen(query), err);
     if (!s && type && !strncasecmp(type, multipart, sizeof multipart - 1))
         s = hd_params_add_multipart(root, type, body, size, err);
@@ -120,24 +124,37 @@ const char *hd_params_text(const json_t *params, const char *name)
     return json_string_value(json_object_get(params, name));
 }
 
+bool hd_params_is_form(const json_t *params)
+{
+    return json_object_get(params, FORM);
+}
+
+bool hd_params_integer(const json_t *value, int64_t *out)
+{
+    const double most = 9.2e18, x = json_number_value(value);
+    if (json_is_integer(value)) return *out = (int64_t)json_integer_value(value), true;
+    if (!json_is_real(value) || !(x > -most && x < most)) return false;
+    *out = (int64_t)x;
+    return !((double)*out < x || (double)*out > x);
+}
+
+/* "-12" */
+static bool read_digits(const char *text, int64_t *out)
+{
+    char *end;
+    if (!isdigit((unsigned char)text[*text == '-'])) return false;
+    *out = strtoll(text, &end, 10);
+    return !*end;
+}
+
 bool hd_params_whole(const json_t *params, const char *name, long least, long most, long fallback, long *out)
 {
     const json_t *v = json_object_get(params, name);
+    const char *text = hd_params_is_form(params) ? json_string_value(v) : NULL;
+    int64_t n;
     *out = fallback;
-    if (!v || json_is_null(v)) return true;
-    if (json_is_integer(v)) {
-        json_int_t n = json_integer_value(v);
-        *out = n < least ? least - 1 : n > most ? most + 1 : (long)n;
-    } else if (json_is_real(v) && json_real_value(v) >= (double)least && json_real_value(v) <= (double)most) {
-        *out = (long)json_real_value(v);
-        if ((double)*out != json_real_value(v)) return false;
-    } else if (json_is_string(v)) {
-        char *end;
-        if (!*json_string_value(v)) return true;
-        *out = strtol(json_string_value(v), &end, 10);
-        if (*end) return false;
-    } else {
-        return false;
-    }
-    return *out >= least && *out <= most;
+    if (!v || json_is_null(v) || (text && !*text)) return true;
+    if (!(text ? read_digits(text, &n) : hd_params_integer(v, &n)) || n < least || n > most) return false;
+    *out = (long)n;
+    return true;
 }

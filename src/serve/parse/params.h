@@ -1,5 +1,6 @@
 /* What a request asks for, whichever way it was written: a JSON object, or names with values in the query, a
-   form or the parts of a multipart body, which become an object of strings. */
+   form or the parts of a multipart body, which become an object of strings. Such an object has a member
+   without a name, by which it is known: its numbers are written as texts. */
 #ifndef HD_SERVE_PARSE_PARAMS_H
 #define HD_SERVE_PARSE_PARAMS_H
 
@@ -32,7 +33,11 @@ hd_status hd_params_read(json_t **out, hd_arena *arena, const char *type, const 
 
 /* A text of this name; NULL: there is none, or it is something else. */
 const char *hd_params_text(const json_t *params, const char *name);
-/* A whole number, written as one or as a text; `fallback` where there is none or null. False: it is something
+/* Whether it was a form, and not JSON. */
+bool hd_params_is_form(const json_t *params);
+/* Whether a value of JSON is a whole number of 64 bits, "5.0" too, and which. */
+bool hd_params_integer(const json_t *value, int64_t *out);
+/* A whole number, of a form written as a text; `fallback` where there is none or null. False: it is something
    else, or not within [least, most]. */
 bool hd_params_whole(const json_t *params, const char *name, long least, long most, long fallback, long *out);
 

@@ -56,12 +56,18 @@ static const json_t *config_template(const json_t *config)
     return json_is_string(t) ? t : NULL;
 }
 
+static hd_status set_template(hd_chat_form *f, const char *text, size_t size, const char *name, hd_err *err)
+{
+    f->source = hd_arena_copy(&f->arena, text, size, err);
+    return f->source ? hd_template_new(&f->template, text, size, name, err) : HD_ENOMEM;
+}
+
 static hd_status read_file(hd_chat_form *f, const char *path, hd_err *err)
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
     hd_status s = hd_file_read(&bytes, &size, path, HD_TEMPLATE_MOST, err);
-    if (!s) s = hd_template_new(&f->template, (const char *)bytes, size, path, err);
+    if (!s) s = set_template(f, (const char *)bytes, size, path, err);
     hd_mem_free(bytes);
     return s;
 }
@@ -81,13 +87,13 @@ hd_status hd_chat_form_open(hd_chat_form *out, const char *folder, const char *f
     if (!s && !plain) s = hd_path(path, folder, HD_CHAT_TEMPLATE, err);
     const json_t *said = config_template(config);
     if (!s && plain)
-        s = hd_template_new(&f.template, hd_chat_plain, strlen(hd_chat_plain), HD_CHAT_TEMPLATE, err);
+        s = set_template(&f, hd_chat_plain, strlen(hd_chat_plain), HD_CHAT_TEMPLATE, err);
     else if (!s && file)
         s = read_file(&f, file, err);
     else if (!s && !access(path, F_OK))
         s = read_file(&f, path, err);
     else if (!s && said)
-        s = hd_template_new(&f.template, json_string_value(said), json_string_length(said), config_path, err);
+        s = set_template(&f, json_string_value(said), json_string_length(said), config_path, err);
     else if (!s)
         s = hd_err_set(
             err, HD_EARG,

@@ -14,6 +14,7 @@ extern const char hd_chat_plain[];
 
 typedef struct hd_chat_form {
     hd_template *template;
+    const char *source; /* its text; in the arena */
     hd_arena arena;
     json_t *tokens; /* bos_token, eos_token, ...; in the arena */
 } hd_chat_form;
