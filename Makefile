@@ -71,8 +71,8 @@ emulated: ## run the tests of products for another kind of processor under qemu 
 fuzz: ## feed every reader of files FUZZ_RUNS broken ones
 	@scripts/deps build fuzz
 	$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DHEED_TESTS=OFF -DHEED_FUZZ=ON)
-	$(call compile,build-fuzz,heed_fuzz_safetensors heed_fuzz_int8 heed_fuzz_gguf heed_fuzz_torch heed_fuzz_files heed_fuzz_tokenizer heed_fuzz_published heed_fuzz_wav heed_fuzz_image heed_fuzz_pictures heed_fuzz_midi heed_fuzz_strokes heed_fuzz_template)
-	@mkdir -p build-fuzz/corpus build-fuzz/corpus-int8 build-fuzz/corpus-gguf build-fuzz/corpus-torch build-fuzz/corpus-files build-fuzz/corpus-tokenizer build-fuzz/corpus-published build-fuzz/corpus-wav build-fuzz/corpus-image build-fuzz/corpus-pictures build-fuzz/corpus-midi build-fuzz/corpus-strokes build-fuzz/corpus-template
+	$(call compile,build-fuzz,heed_fuzz_safetensors heed_fuzz_int8 heed_fuzz_gguf heed_fuzz_torch heed_fuzz_files heed_fuzz_tokenizer heed_fuzz_published heed_fuzz_wav heed_fuzz_image heed_fuzz_pictures heed_fuzz_midi heed_fuzz_strokes heed_fuzz_template heed_fuzz_requests heed_fuzz_html)
+	@mkdir -p build-fuzz/corpus build-fuzz/corpus-int8 build-fuzz/corpus-gguf build-fuzz/corpus-torch build-fuzz/corpus-files build-fuzz/corpus-tokenizer build-fuzz/corpus-published build-fuzz/corpus-wav build-fuzz/corpus-image build-fuzz/corpus-pictures build-fuzz/corpus-midi build-fuzz/corpus-strokes build-fuzz/corpus-template build-fuzz/corpus-requests build-fuzz/corpus-html
 	@build-fuzz/fuzz_safetensors -runs=$(FUZZ_RUNS) -dict=tests/fuzz/safetensors.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus
 	@build-fuzz/fuzz_int8 -runs=$(FUZZ_RUNS) -max_len=4096 -dict=tests/fuzz/safetensors.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-int8 tests/fuzz/int8
 	@build-fuzz/fuzz_gguf -runs=$(FUZZ_RUNS) -max_len=4096 -dict=tests/fuzz/gguf.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-gguf tests/fuzz/gguf
@@ -86,6 +86,8 @@ fuzz: ## feed every reader of files FUZZ_RUNS broken ones
 	@build-fuzz/fuzz_midi -runs=$(FUZZ_RUNS) -max_len=400 -dict=tests/fuzz/midi.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-midi
 	@build-fuzz/fuzz_strokes -runs=$(FUZZ_RUNS) -max_len=4096 -dict=tests/fuzz/strokes.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-strokes
 	@build-fuzz/fuzz_template -runs=$(FUZZ_RUNS) -max_len=4096 -dict=tests/fuzz/template.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-template tests/fuzz/template
+	@build-fuzz/fuzz_requests -runs=$(FUZZ_RUNS) -max_len=4096 -dict=tests/fuzz/requests.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-requests tests/fuzz/requests
+	@build-fuzz/fuzz_html -runs=$(FUZZ_RUNS) -max_len=600 -dict=tests/fuzz/html.dict -artifact_prefix=build-fuzz/ build-fuzz/corpus-html tests/fuzz/html
 
 install: ## install under PREFIX (default /usr/local), below DESTDIR if set
 	$(call configure,build,$(plain) -DCMAKE_INSTALL_PREFIX='$(PREFIX)')

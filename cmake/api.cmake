@@ -30,7 +30,9 @@ endif()
 if(HEED_PYTHON AND NOT HEED_SANITIZE AND heed_without_microhttpd) # which means that there is libmicrohttpd
     add_test(NAME serve.libre_clients COMMAND ${HEED_PYTHON} ${PROJECT_SOURCE_DIR}/tests/serve/libre_clients_test.py
         $<TARGET_FILE:heed_program> $<TARGET_FILE:tiny_model>)
-    set_tests_properties(serve.libre_clients PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+    add_test(NAME serve.schemathesis COMMAND ${HEED_PYTHON} ${PROJECT_SOURCE_DIR}/tests/serve/schemathesis_test.py
+        $<TARGET_FILE:heed_program> $<TARGET_FILE:tiny_model>)
+    set_tests_properties(serve.libre_clients serve.schemathesis PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
 endif()
 set_tests_properties(api.python PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
 

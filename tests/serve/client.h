@@ -43,6 +43,17 @@ CHECK_UNUSED static hd_server_opt usual_options(void)
                            .tokens = 1 << 20};
 }
 
+/* The models that were put into s. */
+CHECK_UNUSED static void serve_models(served *s, hd_server_opt o, size_t count)
+{
+    hd_err err = {0};
+    o.models = (hd_models){s->model, count};
+    if (hd_server_open(&s->server, &o, &err)) fail_msg("%s", err.text);
+    const char *colon = strrchr(hd_server_url(s->server), ':');
+    s->port = atoi(colon + 1);
+    assert_in_range(s->port, 1, 65535);
+}
+
 /* A tiny translator from English to German, and back where `back`. */
 CHECK_UNUSED static void serve(served *s, hd_server_opt o, bool back)
 {
@@ -56,11 +67,7 @@ CHECK_UNUSED static void serve(served *s, hd_server_opt o, bool back)
         if (!st) st = hd_served_read(&s->model[i], folder[i], i ? "de:en" : "en:de", &err);
         if (st) fail_msg("%s", err.text);
     }
-    o.models = (hd_models){s->model, 1u + back};
-    if (hd_server_open(&s->server, &o, &err)) fail_msg("%s", err.text);
-    const char *colon = strrchr(hd_server_url(s->server), ':');
-    s->port = atoi(colon + 1);
-    assert_in_range(s->port, 1, 65535);
+    serve_models(s, o, 1u + back);
 }
 
 CHECK_UNUSED static void unserve(served *s)

@@ -5,7 +5,7 @@
 #include "model/heads.h"
 #include "serve/api/inspect.h"
 
-enum { DIGITS = 6, AS_NUMBERS = HD_INSPECT_WEIGHTS / 16 };
+enum { DIGITS = 6, AS_NUMBERS = HD_INSPECT_WEIGHTS / 8 };
 
 static bool prepare(hd_call *c, hd_inspect_job *j)
 {

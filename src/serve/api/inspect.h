@@ -13,7 +13,7 @@ enum {
     HD_INSPECT_TOP = 50,         /* likely tokens at each place */
     HD_INSPECT_WRITTEN = 100,    /* by a language model */
     HD_INSPECT_HEADS = 16384,    /* bytes of a list of factors */
-    HD_INSPECT_WEIGHTS = 1 << 22 /* of attention in an answer; a sixteenth of it as numbers */
+    HD_INSPECT_WEIGHTS = 1 << 22 /* of attention in an answer; an eighth of it as numbers */
 };
 
 typedef struct hd_inspect_job {
