@@ -68,7 +68,7 @@ static hd_status hand_over(hd_classify_job *j, const hearing *h, size_t from)
     return HD_OK;
 }
 
-static void turn(void *worker)
+static bool turn(void *worker)
 {
     hd_packed *p = worker;
     hearing h = {.classes = hd_model_folder_classifier(p->use.model)->opt.classes};
@@ -82,6 +82,7 @@ static void turn(void *worker)
         at += items;
     }
     hd_mem_free(h.answer);
+    return true;
 }
 
 const hd_worker_type hd_worker_classifying = {HD_JOB_CLASSIFY, open_worker, hd_packed_has_room,
