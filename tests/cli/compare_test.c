@@ -1,6 +1,7 @@
 /* heed compare as a user meets it: a line for each model, with the numbers of heed perplexity, and a plot. */
 #include "check.h"
 #include "cli/shell.h"
+#include "cli/translating.h"
 #include "task/speaker.h"
 
 #include <jansson.h>
@@ -251,6 +252,37 @@ static void what_cannot_be_compared_is_said_once(void **state)
     assert_fails("$HEED compare grams t --plot l.gif", 1, "l.gif|.svg, .png or .pdf");
 }
 
+/* Their numbers are those of `heed translate` and `heed score`. */
+static void translators_are_compared_by_what_they_translate(void **state)
+{
+    (void)state;
+    json_error_t e;
+    translating_folder(at("first"));
+    translating_folder(at("second"));
+    put_file(at("a"), "i ate an apple .\ni ate .\n");
+    put_file(at("b"), "ich habe einen apfel gegessen .\nich habe gegessen .\n");
+    must_run("paste a b > both.tsv");
+    json_t *all = json_loads(must_run("$HEED compare first second a b --json"), 0, &e);
+    json_t *models = json_object_get(all, "models");
+    assert_int_equal(json_array_size(models), 2);
+    assert_int_equal(json_integer_value(json_object_get(all, "pairs")), 2);
+    json_t *one = json_array_get(models, 0);
+    assert_string_equal(json_string_value(json_object_get(one, "model")), "first");
+    must_run("$HEED translate first --beam 1 < a > said");
+    json_t *score = json_loads(must_run("$HEED score --ref b said --json"), 0, &e);
+    double bleu = json_number_value(json_object_get(score, "bleu"));
+    assert_true(fabs(json_number_value(json_object_get(one, "bleu")) - bleu) < 0.01);
+    assert_true(json_number_value(json_object_get(one, "nats_per_token")) > 0);
+    assert_true(json_number_value(json_object_get(one, "flops_per_pair")) > 1000);
+    json_t *same = json_loads(must_run("$HEED compare first both.tsv --json"), 0, &e);
+    json_t *again = json_array_get(json_object_get(same, "models"), 0);
+    assert_true(json_equal(json_object_get(one, "nats_per_token"), json_object_get(again, "nats_per_token")));
+    json_decref(all), json_decref(same), json_decref(score);
+    assert_non_null(strstr(must_run("$HEED compare first second a b"), "transformer:"));
+    assert_fails("$HEED compare first second", 2, "pairs are required");
+    assert_fails("$HEED compare first a b --plot x.svg", 2, "is a translator");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +295,7 @@ int main(void)
         cmocka_unit_test(an_unfinished_model_is_resumed),
         cmocka_unit_test(a_signal_ends_all_and_says_so),
         cmocka_unit_test(a_model_may_have_settings_of_its_own),
+        cmocka_unit_test(translators_are_compared_by_what_they_translate),
         cmocka_unit_test(models_that_cannot_be_meant_are_refused),
         cmocka_unit_test(what_cannot_be_compared_is_said_once),
     };

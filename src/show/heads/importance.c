@@ -6,22 +6,17 @@
 
 #include "base/mem.h"
 #include "base/system/clock.h"
-#include "data/epoch.h"
 #include "metric/correlation.h"
 #include "task/language/language.h"
 #include "task/masked/training.h"
 #include "task/translate/judge.h"
-#include "task/translate/training.h"
-
-enum { ROWS = 4096 }; /* of a step, about */
+#include "task/translate/trial.h"
 
 typedef struct judging { /* what the model is measured on, read once */
     hd_run *r;
     const hd_model_folder *f;
     const hd_importance_opt *opt;
-    hd_sentences pairs;
-    hd_corpus corpus;
-    hd_batches *batches;
+    hd_trial pairs;
     hd_stream_text text;
     double tokens;
 } judging;
@@ -32,38 +27,6 @@ static bool translates(const judging *j)
 }
 
 /* -- data -- */
-
-static hd_status open_batches(judging *j, hd_err *err)
-{
-    const hd_tokenizer *const by[2] = {j->f->tokenizer[0], j->f->tokenizer[1]};
-    const hd_special source = hd_tokenizer_special(by[0]), target = hd_tokenizer_special(by[1]);
-    const hd_corpus_opt cut = {.longest = j->f->longest - 1,
-                               .too_long = HD_POLICY_CUT,
-                               .team = j->r->backend->team,
-                               .log = j->opt->log};
-    hd_batch_opt b = {.tokens = ROWS,
-                      .in_order = true,
-                      .once = true,
-                      .source_end = source.end,
-                      .target_start = target.start,
-                      .target_end = target.end};
-    hd_status s = hd_corpus_make(&j->corpus, &j->pairs, by, &cut, NULL, err);
-    for (size_t i = 0; !s && i < j->corpus.count; i++) {
-        size_t cost = hd_epoch_cost(&j->corpus, i);
-        b.tokens = cost > b.tokens ? cost : b.tokens;
-    }
-    return s ? s : hd_batches_new(&j->batches, &j->corpus, &b, err);
-}
-
-static hd_status open_pairs(judging *j, hd_err *err)
-{
-    static const hd_train_options usual = {0};
-    hd_pairs files;
-    hd_status s = hd_pairs_open(&files, &j->opt->files, &usual, j->opt->log, err);
-    if (!s) s = hd_sentences_read(&j->pairs, &files.read, NULL, err);
-    hd_pairs_release(&files);
-    return s ? s : open_batches(j, err);
-}
 
 static hd_status open_text(judging *j, hd_err *err)
 {
@@ -93,14 +56,13 @@ static hd_status open_data(judging *j, hd_err *err)
         return hd_err_set(err, HD_EARG,
                           "gradients need weights as they are: on the CPU that is precision f32, and a model "
                           "that was not written with weights of int8");
-    return translates(j) ? open_pairs(j, err) : open_text(j, err);
+    return translates(j) ? hd_trial_open(&j->pairs, j->f, &j->opt->files, b->team, j->opt->log, err)
+                         : open_text(j, err);
 }
 
 static void close_data(judging *j)
 {
-    hd_batches_free(j->batches);
-    hd_corpus_release(&j->corpus);
-    hd_sentences_release(&j->pairs);
+    hd_trial_release(&j->pairs);
     hd_stream_text_release(&j->text);
 }
 
@@ -115,7 +77,7 @@ static hd_status loss_now(judging *j, double *out, hd_err *err)
     double nats = 0;
     hd_status s;
     if (translates(j)) {
-        s = hd_translate_judge(&nats, &j->tokens, j->r, hd_model_folder_encdec(j->f), j->batches, err);
+        s = hd_translate_judge(&nats, &j->tokens, j->r, hd_model_folder_encdec(j->f), j->pairs.batches, err);
     } else if (type->fill) {
         const hd_masking how = {.tokenizer = j->f->tokenizer[0]};
         s = hd_masked_judge(&masked, j->r, j->f, &how, &j->text, err);
@@ -130,7 +92,7 @@ static hd_status loss_now(judging *j, double *out, hd_err *err)
 
 static hd_status value_now(judging *j, double *out, hd_err *err)
 {
-    hd_status s = j->opt->bleu ? hd_translate_bleu(out, j->r, j->f, &j->pairs, j->pairs.count, err)
+    hd_status s = j->opt->bleu ? hd_translate_bleu(out, j->r, j->f, &j->pairs.text, j->pairs.text.count, err)
                                : loss_now(j, out, err);
     if (!s && isnan(*out)) hd_fail_number(j->r), s = hd_run_status(j->r, err);
     return s;

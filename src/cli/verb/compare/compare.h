@@ -1,4 +1,4 @@
-/* The parts of `heed compare`: models that it trains, and classifiers. */
+/* The parts of `heed compare`: models that it trains, classifiers, translators. */
 #ifndef HD_CLI_VERB_COMPARE_COMPARE_H
 #define HD_CLI_VERB_COMPARE_COMPARE_H
 
@@ -45,6 +45,10 @@ hd_status hd_models_train(hd_command *c, hd_models *m, const char *out, bool ove
 /* How well n classifiers or regressions predict the labels of a table. */
 hd_status hd_compare_labels(hd_command *c, char *const *folder, size_t n, const char *file, bool json,
                             hd_err *err);
+
+/* How well n translators translate pairs, and what that takes. */
+hd_status hd_compare_translators(hd_command *c, char *const *folder, size_t n, const hd_texts *files,
+                                 bool json, hd_err *err);
 
 /* A training time: "1.25 s", "72 s", or "-" for NaN. */
 const char *hd_compare_time(double seconds, char number[HD_DECIMAL]);
