@@ -56,6 +56,7 @@ hd_tensor *hd_probe_offer(hd_run *r, const char *name, hd_tensor *t, const hd_se
     named o = {.probe = r->probe, .seg = seg};
     full_name(r, name, o.name, sizeof o.name);
     if (!r->again) r->probe->take(r->probe->context, r, &(hd_offer){.name = o.name, .t = t, .seg = seg});
+    if (r->probe->leaf && r->taping && !strcmp(name, r->probe->leaf)) t->wants_grad = true;
     if (r->probe->gradients && t->wants_grad) {
         /* the node has no result of its own: it must not release the gradient it offers */
         hd_tensor *nothing = hd_host_take(r, sizeof *nothing);

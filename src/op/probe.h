@@ -18,6 +18,7 @@ struct hd_probe {
     void (*take)(void *context, hd_run *r, const hd_offer *offer);
     void *context;
     bool gradients;     /* also offer gradients of intermediates */
+    const char *leaf;   /* those of this name have one, though no parameter that learns is behind them */
     const char *within; /* only scopes that begin so; NULL: all */
 };
 

@@ -10,6 +10,11 @@ typedef hd_status hd_exhibit_fill(hd_exhibit *x, hd_run *r, const hd_model_folde
                                   hd_err *err);
 hd_exhibit_fill hd_exhibit_translation, hd_exhibit_language, hd_exhibit_masked, hd_exhibit_labels;
 
+/* The search of `heed translate --greedy`, for the line as one sentence that fits. */
+struct hd_translations;
+hd_status hd_exhibit_translate(struct hd_translations *out, hd_run *r, const hd_model_folder *f,
+                               hd_line sentence, hd_err *err);
+
 /* of: the model, for its title; NULL: none. After a failure *out is NULL or to be freed (hd_exhibit_give). */
 hd_status hd_exhibit_new(hd_exhibit **out, hd_exhibit_kind kind, const hd_model *of, hd_err *err);
 /* Returns x in *out, or frees it if s is a failure; returns s. */

@@ -75,9 +75,8 @@ hd_status hd_exhibit_pair(hd_exhibit **out, hd_run *r, const hd_model *m, const 
 
 /* -- from a sentence -- */
 
-/* The search of `heed translate --greedy`, for the line as one sentence. */
-static hd_status translate(hd_translations *out, hd_run *r, const hd_model_folder *f, hd_line sentence,
-                           hd_err *err)
+hd_status hd_exhibit_translate(hd_translations *out, hd_run *r, const hd_model_folder *f, hd_line sentence,
+                               hd_err *err)
 {
     static const hd_translate_opt opt = {
         .search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10},
@@ -98,7 +97,7 @@ hd_status hd_exhibit_translation(hd_exhibit *x, hd_run *r, const hd_model_folder
                                  hd_err *err)
 {
     hd_translations all = {0};
-    hd_status s = translate(&all, r, f, sentence, err);
+    hd_status s = hd_exhibit_translate(&all, r, f, sentence, err);
     if (!s) {
         const hd_hypothesis *found = all.of->hypothesis;
         s = fill(x, r, &f->model,

@@ -12,6 +12,7 @@
 #include "view/explain/exhibit_text.h"
 #include "view/explain/explain_json.h"
 #include "view/explain/explain_text.h"
+#include "view/explain/gradients.h"
 
 enum { MOST_STEP = 1000000 };
 
@@ -24,6 +25,7 @@ struct explain {
     const char *step; /* a number or "all" */
     const char *head; /* a number, "all" or "mean" */
     const char *heads;
+    const char *out;
     int columns;
 };
 
@@ -45,7 +47,13 @@ static const hd_option options[] = {
     {"heads", 0, "LIST", NULL, HD_HEADS_HELP, MODEL, HD_TEXT_INTO(struct explain, heads)},
     {"columns", 0, "N", "0", "numbers to show of a row; 0: as many as fit", MODEL,
      HD_INT_INTO(struct explain, columns, 0, 1000000)},
-    {"backward", 0, NULL, NULL, "add every gradient", EXAMPLE, HD_FLAG_INTO(struct explain, backward)},
+    {"backward", 0, NULL, NULL,
+     "the worked example: add every gradient; a translator or language model: gradients of what it says, by "
+     "layer, position and head",
+     HD_FLAG_INTO(struct explain, backward)},
+    {"out", 'o', "FILE", NULL,
+     "write what --backward shows of a model to a .html, .json, .svg, .png or .pdf file", MODEL,
+     HD_FILE_INTO(struct explain, out)},
     {"train", 0, "N", "0",
      "train N steps with Adam (rate 0.01) on both sentence pairs and show how it learns; the matrices are "
      "left out unless --backward, --only or --json asks for them",
@@ -65,6 +73,8 @@ static const hd_example examples[] = {
      "all layers of a BERT, up to the predictions for each mask"},
     {"heed explain vit tiny.png", "a classifier of pictures, from the bytes to the labels"},
     {"heed explain names Nakamura", "how a character network reads a name, letter by letter"},
+    {"heed explain model \"ein Hund bellt\" --backward",
+     "which words its translation depends on, layer by layer"},
     {"heed explain", "the worked example: every matrix from the embeddings to the loss"},
     {"heed explain --backward --only 'dec.cross.*'",
      "the cross-attention of the decoder, with its gradients"},
@@ -145,6 +155,37 @@ static hd_status show(hd_text *page, const call *c, hd_err *err)
                    : hd_exhibit_text(page, c->made, &look, err);
 }
 
+/* A paper on what was asked for: to a file, or to the page. */
+static hd_status put_paper(hd_text *page, const call *c, hd_paper *p, hd_err *err)
+{
+    const hd_terminal *t = &c->command.out;
+    hd_text_pen pen = {.to = page, .width = t->width, .color = t->color, .utf8 = has_utf8()};
+    if (c->o->out) return hd_paper_save(c->o->out, p, err);
+    if (c->o->json)
+        hd_paper_json(page, p);
+    else
+        hd_paper_text(&pen, p);
+    return HD_OK;
+}
+
+static hd_status explain_backward(hd_text *page, call *c, hd_err *err)
+{
+    hd_command *m = &c->command;
+    const char *folder = m->operands.word[0], *text = m->operands.word[1];
+    hd_gradients g = {0};
+    hd_paper paper;
+    hd_paper_init(&paper);
+    paper.name = folder, paper.title = "Gradients by layer, position and head", paper.about = text;
+    paper.source = "heed explain --backward";
+    hd_status s = hd_model_folder_open(&m->model, folder, NULL, m->machine.backend, HD_WEIGHTS_WHOLE, err);
+    if (!s) s = hd_gradients_of(&g, &m->machine.run, &m->model, (hd_line){text, strlen(text)}, err);
+    if (!s) s = hd_gradients_paper(&paper, &g, err);
+    if (!s) s = put_paper(page, c, &paper, err);
+    hd_gradients_release(&g);
+    hd_paper_release(&paper);
+    return s;
+}
+
 /* A number from 1 on; 0: it is none. */
 static int count_of(const char *text)
 {
@@ -182,6 +223,8 @@ static hd_status check_options(call *c, hd_err *err)
                               model ? "--%s is for the worked example, without MODEL"
                                     : "--%s needs MODEL and TEXT",
                               row->name);
+    if (c->o->out && !c->o->backward) return hd_err_set(err, HD_EARG, "--out needs --backward");
+    if (c->o->out) return hd_paper_check(c->o->out, err);
     if (c->o->shift && (c->o->backward || c->o->train))
         return hd_err_set(err, HD_EARG,
                           "--shift shows positions alone: --backward and --train have nothing to show there");
@@ -230,8 +273,10 @@ static hd_status run(hd_command *c, hd_err *err)
 {
     const struct explain *o = c->options;
     hd_text page = {0};
-    hd_status s = c->operands.count || o->shift ? explain_exhibit(&page, (call *)c, err)
-                                                : explain_example(&page, c, o, err);
+    const bool model = c->operands.count;
+    hd_status s = model && o->backward ? explain_backward(&page, (call *)c, err)
+                  : model || o->shift  ? explain_exhibit(&page, (call *)c, err)
+                                       : explain_example(&page, c, o, err);
     return hd_command_put_page(c, &page, s, err);
 }
 
