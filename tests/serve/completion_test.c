@@ -314,7 +314,54 @@ static void tokens_become_texts_and_back(void **state)
                   "no model");
     assert_answer(ask(&both, "POST /detokenize", JSON, "{\"tokens\": [-1]}"), 400, "tokens[0]");
     assert_answer(ask(&both, "GET /props", "", NULL), 200,
-                  "\"n_ctx\": 8|\"total_slots\": 64|\"build_info\": \"heed");
+                  "\"n_ctx\": 8|\"total_slots\": 64|\"chat_template\": \"\"|\"build_info\": \"heed");
+    assert_answer(ask(&both, "GET /props?model=talk", "", NULL), 200,
+                  "\"chat_template\": \"{% for m in messages %}{{ m.content }} {% endfor %}\"");
+}
+
+static void llama_servers_completions_are_the_same_texts(void **state)
+{
+    (void)state;
+    need_server();
+    char part[2200];
+    const hd_generate_opt greedy = {.tokens = 5, .samples = 1};
+    snprintf(part, sizeof part,
+             "\"content\": %s, \"stop\": true, \"model\": \"lm\", \"tokens_predicted\": 5, |\"stop_type\": "
+             "\"limit\", \"stopping_word\": \"\"",
+             expected("the cat", greedy));
+    assert_answer(ask(&both, "POST /completion", JSON,
+                      "{\"prompt\": \"the cat\", \"n_predict\": 5, \"temperature\": 0}"),
+                  200, part);
+    assert_answer(ask(&both, "POST /completion", JSON,
+                      "{\"prompt\": \"the cat\", \"n_predict\": 3, \"temperature\": 0, \"n_probs\": 2}"),
+                  200, "\"completion_probabilities\": [{\"token\": |\"top_logprobs\": [{");
+    /* as a stream: pieces, then one that says how it ended */
+    const char *said =
+        ask(&both, "POST /completion", JSON,
+            "{\"prompt\": \"the cat\", \"n_predict\": 5, \"temperature\": 0, \"stream\": true}");
+    assert_answer(said, 200, "text/event-stream|\"stop\": false|\"stop_type\": \"limit\"");
+    assert_null(strstr(said, "[DONE]"));
+    assert_answer(ask(&both, "POST /completion", JSON, "{\"prompt\": \"a\", \"n_predict\": -2}"), 400,
+                  "'n_predict'|\"code\": 400");
+    assert_answer(ask(&both, "POST /completion", JSON, "{}"), 400, "'prompt' must be provided");
+    assert_answer(ask(&both, "POST /completion", JSON, "{\"prompt\": [\"a\", \"b\"]}"), 400, "one 'prompt'");
+}
+
+static void a_stop_that_ended_a_text_is_named(void **state)
+{
+    (void)state;
+    need_server();
+    char body[2300], word[64];
+    const hd_generate_opt greedy = {.tokens = 5, .samples = 1};
+    const char *text = expected("the cat", greedy);
+    assert_int_equal(sscanf(text, "\"%*[^a-z]%63[a-z]", word), 1);
+    snprintf(body, sizeof body,
+             "{\"prompt\": \"the cat\", \"n_predict\": 5, \"temperature\": 0, \"stop\": [\"zzz\", \"%s\"]}",
+             word);
+    const char *said = ask(&both, "POST /completion", JSON, body);
+    char part[128];
+    snprintf(part, sizeof part, "\"stop_type\": \"word\", \"stopping_word\": \"%s\"", word);
+    assert_answer(said, 200, part);
 }
 
 int main(void)
@@ -328,6 +375,8 @@ int main(void)
         cmocka_unit_test(who_reads_late_gets_what_others_do),
         cmocka_unit_test(wrong_requests_are_told_so),
         cmocka_unit_test(tokens_become_texts_and_back),
+        cmocka_unit_test(llama_servers_completions_are_the_same_texts),
+        cmocka_unit_test(a_stop_that_ended_a_text_is_named),
     };
     return outcome(cmocka_run_group_tests(tests, begin, end));
 }

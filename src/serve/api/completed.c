@@ -94,10 +94,9 @@ static void put_chat_token(hd_text *to, const noted *n, const hd_said *s)
     hd_text_release(&text);
 }
 
-static void put_content(hd_text *to, const noted *n)
+static void put_chat_tokens(hd_text *to, const char *key, const noted *n)
 {
-    hd_member_begin(to, "logprobs", '{');
-    hd_member_begin(to, "content", '[');
+    hd_member_begin(to, key, '[');
     for (size_t i = n->from; i < n->to; i++) {
         put_chat_token(to, n, &n->said[i * n->each]);
         hd_member_begin(to, "top_logprobs", '[');
@@ -110,8 +109,21 @@ static void put_content(hd_text *to, const noted *n)
         hd_member_end(to, '}');
     }
     hd_member_end(to, ']');
+}
+
+static void put_content(hd_text *to, const noted *n)
+{
+    hd_member_begin(to, "logprobs", '{');
+    put_chat_tokens(to, "content", n);
     hd_member_text(to, "refusal", NULL);
     hd_member_end(to, '}');
+}
+
+void hd_completion_put_tokens(hd_text *to, const hd_completion *m, const char *key)
+{
+    const hd_generated *g = &m->job.out[0];
+    const noted n = {g->said, 0, g->said ? g->tokens : 0, 1 + m->job.opt.likeliest, tokenizer_of(m)};
+    put_chat_tokens(to, key, &n);
 }
 
 /* Of the tokens from number `from` on whose text begins before byte `end`; *next: how far that is. */
@@ -198,6 +210,10 @@ static void put_choice(hd_text *to, const hd_completion *m, size_t i)
 
 void hd_completion_write(const hd_completion *m, hd_text *to)
 {
+    if (m->llama) {
+        hd_llama_put_whole(to, m, true);
+        return;
+    }
     put_head(to, m, m->chat ? "chat.completion" : "text_completion");
     hd_member_begin(to, "choices", '[');
     for (size_t i = 0; i < m->choices; i++) put_choice(to, m, i);
@@ -280,14 +296,24 @@ hd_status hd_completion_tell(void *completion, size_t which, const char *text, s
     hd_completion *m = completion;
     hd_text out = {0};
     (void)err;
-    open_choice(&out, m, which);
-    put_piece(&out, m, which, false, text, size, NULL);
+    if (m->llama) {
+        hd_llama_put_piece(&out, m, text, size);
+    } else {
+        open_choice(&out, m, which);
+        put_piece(&out, m, which, false, text, size, NULL);
+    }
     send(m, &out);
     return HD_OK;
 }
 
 static void put_end(hd_text *out, hd_completion *m)
 {
+    if (m->llama) {
+        hd_text_put(out, "data: ");
+        hd_llama_put_whole(out, m, false);
+        hd_text_put(out, "\n\n");
+        return;
+    }
     for (size_t i = 0; i < m->choices; i++) {
         open_choice(out, m, i);
         put_piece(out, m, i, false, NULL, 0, reason_of(&m->job.out[i]));
@@ -312,7 +338,7 @@ void hd_completion_done(hd_job *j)
         send(m, &out);
     } else if (atomic_load(&m->stage) == HD_COMPLETION_SENT) {
         hd_text_put(&out, "data: ");
-        hd_openai_error(&out, hd_call_status(m->call), hd_call_reason(m->call));
+        hd_openai_error(&out, hd_call_status(m->call), hd_call_reason(m->call)); /* llama-server's, too */
         hd_text_put(&out, "\n\n");
         send(m, &out);
     } else {

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-enum { PROMPTS_MOST = 256, CHOICES_MOST = 128, TEXTS_MOST = 1024, STOPS_MOST = 16 };
+enum { PROMPTS_MOST = 256, CHOICES_MOST = 128, EACH_MOST = 4, STOPS_MOST = 16 };
 
 static const json_t *given(const hd_call *c, const char *name)
 {
@@ -75,9 +75,11 @@ static bool read_seed(hd_call *c, hd_generate_opt *o)
 {
     const json_t *j = given(c, "seed");
     int64_t seed = 0;
-    if (j && !hd_params_integer(j, &seed))
-        return hd_call_fail(c, 400, "'seed' must be a whole number"), false;
+    const int64_t most = 9000000000000000000;
+    if (j && (!hd_params_integer(j, &seed) || seed < -most || seed > most))
+        return hd_call_fail(c, 400, "'seed' must be a whole number of at most 63 bits"), false;
     struct timespec now = {0};
+    if (seed == -1) j = NULL;            /* so llama-server's clients ask for any */
     clock_gettime(CLOCK_REALTIME, &now); /* whoever gives no seed wants another text each time */
     hd_rng rng = hd_rng_make((uint64_t)now.tv_nsec + (uint64_t)now.tv_sec * 1000000000u, c->request->id);
     o->seed = j ? (uint64_t)seed : hd_rng_u32(&rng);
@@ -110,13 +112,23 @@ static bool refuse_fields(hd_call *c, const hd_completion *m)
     return true;
 }
 
-/* How tokens are drawn and texts end, for both interfaces. */
+/* What llama-server does where a request says nothing. */
+static void set_defaults(hd_completion *m)
+{
+    m->job.opt.temperature = 0.8F, m->job.opt.top_k = 40;
+    m->job.opt.top_p = 0.95F, m->job.opt.min_p = 0.05F;
+    m->job.said = (hd_generation_said){
+        .temperature = true, .top_k = true, .top_p = true, .min_p = true, .tokens = true};
+}
+
+/* How tokens are drawn and texts end, for all interfaces. */
 static bool read_drawing(hd_call *c, hd_completion *m)
 {
     hd_generate_opt *o = &m->job.opt;
     hd_generation_said *said = &m->job.said;
     size_t of = 1;
     o->temperature = 1, o->samples = 1;
+    if (m->llama) set_defaults(m);
     bool good = read_real(c, "temperature", 0, 2, &o->temperature, &said->temperature) &&
                 read_real(c, "top_p", 0, 1, &o->top_p, &said->top_p) &&
                 read_real(c, "min_p", 0, 1, &o->min_p, &said->min_p) &&
@@ -160,8 +172,8 @@ static void submit(hd_call *c, hd_completion *m, const hd_served *to)
 {
     hd_generate_opt *o = &m->job.opt;
     size_t n = m->choices = m->job.prompts * o->samples;
-    if (n > TEXTS_MOST) {
-        hd_call_fail(c, 400, "%zu texts are too many for one request", n);
+    if (m->job.prompts > 1 && o->samples > EACH_MOST) {
+        hd_call_fail(c, 400, "'n' must be at most %d with several prompts", EACH_MOST);
         return;
     }
     m->job.out = hd_call_take(c, n, sizeof *m->job.out);
@@ -233,6 +245,49 @@ void hd_completion_begin(hd_call *c)
         read_count(c, "logprobs", 0, 20, &o->likeliest, &o->scores) && refuse_fields(c, m) &&
         read_prompts(c, m, to))
         submit(c, m, to);
+}
+
+/* -- llama-server's -- */
+
+/* The one that is named, or else the first that writes. */
+static const hd_served *writer_of(hd_call *c)
+{
+    const hd_models *m = &c->desk->models;
+    if (given(c, "model")) return hd_openai_model(c, HD_JOB_GENERATE);
+    for (size_t i = 0; i < m->count; i++)
+        if (hd_engine_takes(m->at[i].engine, HD_JOB_GENERATE)) return &m->at[i];
+    return hd_call_fail(c, 501, "there is no language model here"), NULL;
+}
+
+void hd_completion_begin_llama(hd_call *c)
+{
+    const hd_served *to = writer_of(c);
+    hd_completion *m = to ? new_completion(c, false) : NULL;
+    long tokens;
+    if (!m) return;
+    hd_generate_opt *o = &m->job.opt;
+    const long most = (long)c->desk->most_tokens,
+               context = (long)hd_model_folder_lm(hd_engine_model(to->engine))->opt.context;
+    m->llama = true;
+    c->own = m, c->release = release;
+    if (!given(c, "prompt")) {
+        hd_call_fail(c, 400, "'prompt' must be provided");
+        return;
+    }
+    if (!hd_params_whole(c->params, "n_predict", -1, most, -1, &tokens)) {
+        hd_call_fail(c, 400, "'n_predict' must be a whole number from -1 to %ld", most);
+        return;
+    }
+    if (!read_drawing(c, m) || !read_count(c, "n_probs", 0, 20, &o->likeliest, NULL) ||
+        !refuse_fields(c, m) || !read_prompts(c, m, to))
+        return;
+    if (m->job.prompts != 1 || o->samples != 1) {
+        hd_call_fail(c, 400, "one 'prompt' and one text are possible: /v1/completions has several");
+        return;
+    }
+    o->tokens = (size_t)(tokens >= 0 ? tokens : context < most ? context : most);
+    o->scores = o->likeliest > 0;
+    submit(c, m, to);
 }
 
 /* -- chat -- */

@@ -1,6 +1,8 @@
-/* Of llama-server's interface: tokens of texts, texts of tokens, and what is served. `model` names one of
-   several models; without it the first is meant. */
-#include "serve/api/openai.h"
+/* Of llama-server's interface: completions, tokens of texts, texts of tokens, and what is served. `model`
+   names one of several models; without it the first is meant. */
+#include <string.h>
+
+#include "serve/api/completion.h"
 #include "serve/api/token.h"
 #include "task/language/chat/form.h"
 
@@ -136,6 +138,52 @@ static void detokenize(hd_call *c)
     hd_ids_release(&ids);
 }
 
+/* -- completions -- */
+
+void hd_llama_put_piece(hd_text *to, const hd_completion *m, const char *text, size_t size)
+{
+    hd_text_put(to, "data: {");
+    hd_member_count(to, "index", 0);
+    hd_member_bytes(to, "content", text, size);
+    hd_member_flag(to, "stop", false);
+    hd_member_text(to, "model", hd_engine_name(m->call->engine));
+    hd_text_put(to, "}\n\n");
+}
+
+/* Which stop ended the text: the first that stands in it, as its tokens have it. */
+static const char *stop_of(const hd_completion *m, const hd_generated *g)
+{
+    const hd_tokenizer *t = hd_engine_model(m->call->engine)->tokenizer[0];
+    const char *first = NULL, *found = "";
+    hd_text text = {0};
+    hd_err none = {0};
+    hd_tokenizer_decode(t, g->ids.at + g->ids.count - g->tokens, g->tokens, &text, &none);
+    for (size_t i = 0; text.data && i < m->job.opt.stops; i++) {
+        const char *at = strstr(text.data, m->job.opt.stop[i]);
+        if (at && (!first || at < first)) first = at, found = m->job.opt.stop[i];
+    }
+    hd_text_release(&text);
+    return found;
+}
+
+void hd_llama_put_whole(hd_text *to, const hd_completion *m, bool content)
+{
+    const hd_generated *g = &m->job.out[0];
+    const char *word = g->stopped ? stop_of(m, g) : "";
+    hd_text_put(to, "{"); /* whatever stands before it */
+    hd_member_count(to, "index", 0);
+    hd_member_bytes(to, "content", content && g->text.data ? g->text.data : "", content ? g->text.size : 0);
+    hd_member_flag(to, "stop", true);
+    hd_member_text(to, "model", hd_engine_name(m->call->engine));
+    hd_member_count(to, "tokens_predicted", g->tokens);
+    hd_member_count(to, "tokens_evaluated", g->ids.count - g->tokens);
+    hd_member_flag(to, "truncated", false);
+    hd_member_text(to, "stop_type", !g->stopped ? "limit" : *word ? "word" : "eos");
+    hd_member_text(to, "stopping_word", word);
+    if (m->job.opt.scores) hd_completion_put_tokens(to, m, "completion_probabilities");
+    hd_member_end(to, '}');
+}
+
 /* -- what is served -- */
 
 /* "": it has none */
@@ -172,6 +220,7 @@ static void props(hd_call *c)
 }
 
 static const hd_endpoint routes[] = {
+    {"POST", "/completion", hd_completion_begin_llama, hd_completion_finish, false},
     {"POST", "/tokenize", tokenize, NULL, false},
     {"POST", "/detokenize", detokenize, NULL, false},
     {"GET", "/props", props, NULL, false},

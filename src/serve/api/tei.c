@@ -202,7 +202,9 @@ static hd_status fill_lines(hd_job *j, hd_run *r, const hd_model_folder *f, hd_e
 
 bool hd_tei_fills(const hd_served *m)
 {
-    return hd_engine_model(m->engine)->task->id == HD_TRAIN_MLM;
+    hd_err none = {0};
+    const hd_model_folder *f = hd_engine_model(m->engine);
+    return f->task->id == HD_TRAIN_MLM && !hd_masked_fill_check(f, &none);
 }
 
 static void fill_mask(hd_call *c)
