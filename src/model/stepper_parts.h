@@ -23,9 +23,10 @@ struct hd_stepping {
     /* Scores of the first tokens of items that join, and of one more row for each seat. */
     hd_tensor *(*read)(hd_run *r, const hd_stepping *s, const hd_arrivals *a);
     hd_tensor *(*forward)(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg);
-    bool sends;                            /* a step sends more than its tokens: it is not captured */
-    bool raw;                              /* scores are logits */
-    int32_t start;                         /* of encoder-decoders: the decoder's first input */
+    bool sends;    /* a step sends more than its tokens: it is not captured */
+    bool raw;      /* scores are logits */
+    bool every;    /* `read` gives those of all rows of a language model, not of the last of each item */
+    int32_t start; /* of encoder-decoders: the decoder's first input */
     const struct hd_image_batch *pictures; /* that items are; both NULL: they are tokens */
     const struct hd_frames_host *sounds;
     struct hd_narrowing *narrow; /* what of the output layer is multiplied; NULL: all */

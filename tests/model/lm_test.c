@@ -327,6 +327,37 @@ static void gpt_goes_on_past_its_positions(void **state)
     lm_close(&t);
 }
 
+/* Also across places where it forgets, which need not be those where a piece ends. */
+static void tokens_read_at_once_are_steps(void **state)
+{
+    (void)state;
+    for (size_t context = 7; context < 40; context += 11)
+        for (size_t most = 1; most < 30; most = 2 * most + 1) {
+            int32_t text[LM_TEXT], n = 1;
+            lm_text(text, LM_TEXT, 4);
+            lm_toy t;
+            hd_lm_opt o = lm_opt(HD_LM_gpt);
+            o.context = context;
+            lm_open(&t, &o, 1, false);
+            hd_stepper one = stepper_of(&t, text, &n, 1), some = stepper_of(&t, text, &n, 1);
+            free(advance(&t, &one, NULL, 1)), free(advance(&t, &some, NULL, 1));
+            for (size_t i = 1, count; i < LM_TEXT; i += count) {
+                count = LM_TEXT - i < most ? LM_TEXT - i : most;
+                hd_run_begin(&t.run, HD_INFERENCE);
+                hd_real *all = host_copy(&t.run, some.read(&t.run, some.context, text + i, &count));
+                assert_in_range(count, 1, most);
+                for (size_t k = 0; k < count; k++) {
+                    hd_real *p = advance(&t, &one, &text[i + k], 1);
+                    assert_memory_equal(p, all + k * LM_VOCAB, LM_VOCAB * sizeof *p);
+                    free(p);
+                }
+                free(all);
+            }
+            hd_stepper_release(&one), hd_stepper_release(&some);
+            lm_close(&t);
+        }
+}
+
 /* Five hypotheses, exchanged all the time, for longer than the small gpt has positions; the caller frees what
    they were told. */
 static hd_real *wander(hd_lm_kind kind, bool captured)
@@ -493,6 +524,7 @@ int main(void)
         cmocka_unit_test(every_model_learns_a_text_by_heart),
         cmocka_unit_test(losses_have_the_same_bits_on_any_number_of_threads),
         cmocka_unit_test(gpt_goes_on_past_its_positions),
+        cmocka_unit_test(tokens_read_at_once_are_steps),
         cmocka_unit_test(captured_steps_say_the_same),
         cmocka_unit_test(counts_are_saved_and_loaded),
         cmocka_unit_test(what_makes_no_model_is_refused),

@@ -3,12 +3,12 @@
 
 #include "model/stepper_parts.h"
 
-/* Only the last rows of the prompts meet the output layer. */
+/* Only the last rows of the prompts meet the output layer, unless all are asked for. */
 static hd_tensor *read(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
 {
     const hd_seg *seg = hd_seg_of(r, a->len, a->items, NULL);
     hd_rows x = hd_gpt_forward(r, s->model, hd_ints(r, a->ids, a->rows), seg, s->cache);
-    x = (hd_rows){hd_reduce(r, x.t, seg, HD_LAST), hd_single_rows(r, a->items)};
+    if (!s->every) x = (hd_rows){hd_reduce(r, x.t, seg, HD_LAST), hd_single_rows(r, a->items)};
     return hd_stepping_end(r, s, hd_gpt_logits(r, s->model, x));
 }
 

@@ -55,14 +55,20 @@ static size_t left_out(const turning *s, size_t over)
     return align < room / 4 ? whole : over;
 }
 
-/* Whether a seat cannot take as many tokens as come before its next look: then it keeps the last half of its
-   context. */
+/* Whether a seat, some tokens from now, looks whether there is room for those before its next look, and there
+   is none. */
+static bool is_full(const turning *s, const seat *of, size_t ahead)
+{
+    size_t used = (size_t)of->used + ahead, steps = of->steps + ahead;
+    return (steps == 1 || steps % stride(s) == 0) &&
+           used + stride(s) - steps % stride(s) > s->model->opt.context;
+}
+
+/* A seat that is full keeps the last half of its context. */
 static bool forgets(turning *s, size_t i)
 {
-    if (s->seat[i].read < s->seat[i].used) return false;
-    size_t room = s->model->opt.context, used = (size_t)s->seat[i].used, steps = s->seat[i].steps;
-    if (steps != 1 && steps % stride(s)) return false;
-    if (used + stride(s) - steps % stride(s) <= room) return false;
+    if (s->seat[i].read < s->seat[i].used || !is_full(s, &s->seat[i], 0)) return false;
+    size_t room = s->model->opt.context, used = (size_t)s->seat[i].used;
     int32_t *seen = s->seen + i * room;
     size_t keep = used - left_out(s, used - room / 2);
     memmove(seen, seen + used - keep, keep * sizeof *seen);
@@ -230,6 +236,24 @@ static hd_tensor *step(hd_run *r, void *context, const int32_t *ids, size_t live
     return y;
 }
 
+/* As many as come before the seat has to forget. */
+static hd_tensor *read_ahead(hd_run *r, void *context, const int32_t *ids, size_t *count)
+{
+    turning *s = context;
+    if (s->live != 1 || unread(s, 0)) return hd_fail(r, HD_ESHAPE, "read: there are %zu hypotheses", s->live);
+    if (!make_room(r, s)) return NULL;
+    size_t n = 1;
+    while (n < *count && !is_full(s, &s->seat[0], n)) n++;
+    const int32_t len = (int32_t)n;
+    s->inner->every = true;
+    hd_tensor *y =
+        hd_stepping_read(r, s->inner, &(hd_arrivals){.ids = ids, .len = &len, .items = 1, .rows = n});
+    s->inner->every = false;
+    for (size_t i = 0; y && i < n; i++) count_token(s, 0, ids[i]);
+    *count = n;
+    return y;
+}
+
 /* Texts that are over may go on with a later one: a conversation does. */
 static void keep_leaving(hd_run *r, turning *s, const int32_t *parent, size_t n)
 {
@@ -312,6 +336,7 @@ hd_status hd_lm_gpt_stepper(hd_stepper *out, const void *self, const int32_t *id
                         .piece = &s->piece,
                         .share = &s->share,
                         .unread = unread,
+                        .read = read_ahead,
                         .pick = pick,
                         .wait = wait,
                         .resume = resume,

@@ -1,9 +1,11 @@
-/* What a model thinks of each token of a text before it is told. Token by token through the cache, as in a
-   search: the log-probabilities are those of the search, to the bit. */
+/* What a model thinks of each token of a text before it is told. Through the cache, as in a search, where it
+   can be some tokens at once: the log-probabilities are those of the search, to the bit. */
 #include <math.h>
 #include <string.h>
 
 #include "show/live/inspection_parts.h"
+
+enum { PIECE = 32 }; /* tokens that are read at once: others wait meanwhile */
 
 hd_status hd_inspect_likeliest(const hd_inspecting *g, hd_inspect_choice **out, size_t *count,
                                const hd_real *logp, size_t vocab, const hd_tokenizer *t, hd_err *err)
@@ -35,26 +37,42 @@ static size_t rank_of(const hd_real *logp, size_t vocab, int32_t id)
     return rank;
 }
 
+/* The scores of what follows token i - 1 and, where they come at once, those behind it; *rows: how many. */
+static hd_tensor *scores_from(hd_run *r, const hd_stepper *st, const hd_inspect_token *token, size_t i,
+                              size_t *rows)
+{
+    int32_t ids[PIECE];
+    size_t n = *rows < PIECE ? *rows : PIECE;
+    *rows = 1;
+    if (!i) return st->join(r, st->context, 1);
+    if (!st->read) return st->step(r, st->context, &token[i - 1].token.id, 1);
+    for (size_t k = 0; k < n; k++) ids[k] = token[i - 1 + k].token.id;
+    *rows = n;
+    return st->read(r, st->context, ids, rows);
+}
+
 hd_status hd_inspect_foresee(const hd_inspecting *g, const hd_stepper *st, hd_inspect_token *token,
                              size_t count, const hd_tokenizer *t, bool next, hd_err *err)
 {
     hd_run *r = g->run;
     hd_status s = HD_OK;
-    for (size_t i = 0; !s && i < count + next; i++) {
+    for (size_t i = 0, end; !s && i < count + next; i = end) {
+        size_t rows = count + next - i;
         s = hd_inspect_goes_on(g->ask, err);
         if (s) break;
         hd_run_begin(r, HD_INFERENCE);
-        const hd_tensor *scores =
-            i ? st->step(r, st->context, &token[i - 1].token.id, 1) : st->join(r, st->context, 1);
-        hd_real *logp = scores ? hd_host_take(r, st->vocab * sizeof *logp) : NULL;
-        if (logp && hd_read(r, scores, logp)) {
-            if (i == count) {
-                s = hd_inspect_likeliest(g, &g->into->next, &g->into->nexts, logp, st->vocab, t, err);
-            } else {
-                token[i].logp = (double)logp[token[i].token.id];
-                token[i].rank = rank_of(logp, st->vocab, token[i].token.id);
-                s = hd_inspect_likeliest(g, &token[i].top, &token[i].tops, logp, st->vocab, t, err);
+        const hd_tensor *scores = scores_from(r, st, token, i, &rows);
+        hd_real *logp = scores ? hd_host_take(r, rows * st->vocab * sizeof *logp) : NULL;
+        end = i + rows;
+        bool read = logp && hd_read(r, scores, logp);
+        for (size_t k = i; !s && read && k < end; k++, logp += st->vocab) {
+            hd_inspect_token *of = k < count ? &token[k] : NULL;
+            if (of) {
+                of->logp = (double)logp[of->token.id];
+                of->rank = rank_of(logp, st->vocab, of->token.id);
             }
+            s = hd_inspect_likeliest(g, of ? &of->top : &g->into->next, of ? &of->tops : &g->into->nexts,
+                                     logp, st->vocab, t, err);
         }
         if (!s) s = hd_run_status(r, err);
     }
