@@ -2,7 +2,7 @@
 if(HEED_FUZZ AND NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
     message(WARNING "HEED_FUZZ needs clang, the compiler is ${CMAKE_C_COMPILER_ID}: no fuzz targets")
 elseif(HEED_FUZZ)
-    heed_library(heed_fuzzed)
+    heed_library(heed_fuzzed heed_sources)
     heed_server(heed_serve_fuzzed heed_fuzzed)
     # not the kernels of each instruction set: they read no file, and clang takes minutes to instrument them
     target_compile_options(heed_fuzzed PRIVATE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)

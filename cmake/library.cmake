@@ -32,9 +32,9 @@ heed_embed_page(heed_serve_sources hd_openapi src/serve/api/openapi.json)
 
 include(cmake/kernels.cmake)
 
-# heed_library(NAME definitions...): a static library of all sources, and nothing that is not in it.
-function(heed_library name)
-    add_library(${name} STATIC ${heed_sources})
+# heed_library(NAME sources definitions...): a static library of the sources in a list and all kernels, and nothing that is not in it.
+function(heed_library name sources)
+    add_library(${name} STATIC ${${sources}})
     foreach(isa IN LISTS heed_isas)
         add_library(${name}_${isa} OBJECT ${heed_kernels})
         target_compile_options(${name}_${isa} PRIVATE -O3 ${heed_isa_${isa}})
@@ -47,7 +47,7 @@ function(heed_library name)
     target_link_libraries(${name} PUBLIC PkgConfig::JANSSON PkgConfig::UTF8PROC PkgConfig::ZLIB PkgConfig::SENTENCEPIECE ${heed_optional} Threads::Threads ${CMAKE_DL_LIBS} m)
 endfunction()
 
-heed_library(heed_static)
+heed_library(heed_static heed_sources)
 
 # heed_server(NAME library): the server, for the program and its tests, not for libheed: nobody who links that needs libmicrohttpd.
 function(heed_server name library)
