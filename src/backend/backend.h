@@ -44,6 +44,13 @@ typedef struct hd_work {
     double seconds, flops, bytes; /* minimum of bytes read and written; 0: unknown */
 } hd_work;
 
+/* A weight [out,in] of whole numbers of 8 bits. */
+typedef struct hd_int8_weight {
+    const int8_t *const *row; /* its rows, of -127 to 127; NULL: those of the tensor are to be rounded */
+    const float *scale;       /* of each row */
+    const float *columns;     /* factors of the columns (tensor/int8.h), or NULL */
+} hd_int8_weight;
+
 /* Most columns of a weight in int8: sums of more might leave 32 bits. */
 enum { HD_INT8_DEPTH = 128 * 1024 };
 
@@ -77,9 +84,9 @@ struct hd_backend {
      * any w. */
     hd_status (*prepare)(hd_backend *b, hd_tensor *w, hd_use use);
     void (*unprepare)(hd_backend *b, hd_tensor *w);
-    /* The same where the rows are whole numbers of 8 bits, -127 to 127, at most HD_INT8_DEPTH of them, each
-       times the scale of its row, and w has no data. NULL if not supported. */
-    hd_status (*prepare_int8)(hd_backend *b, hd_tensor *w, const int8_t *const *row, const float *scale);
+    /* The same where `weights` are int8 and rows and factors are known; where rows are, w has no data, and
+       they have at most HD_INT8_DEPTH numbers. NULL if not supported. */
+    hd_status (*prepare_int8)(hd_backend *b, hd_tensor *w, const hd_int8_weight *q);
     /* A model has weights of int8: `weights` become that, unless another precision was asked for. Returns
        whether they are. NULL if not supported. */
     bool (*take_int8)(hd_backend *b);

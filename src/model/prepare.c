@@ -4,27 +4,27 @@
 
 #include "nn/weight/form.h"
 
-static void prepare_as(hd_preparing *p, hd_param *w, hd_use use)
+static void prepare_as(hd_preparing *p, hd_param *w, hd_use use, bool evened)
 {
     if (p->status || p->marking || !w) return;
-    p->status = hd_param_prepare(p->params, w, use, p->err);
+    p->status = hd_param_prepare(p->params, w, use, evened, p->err);
 }
 
 void hd_prepare(hd_preparing *p, hd_param *w)
 {
     if (p->marking && w && !hd_param_owner(w)->table) hd_param_owner(w)->product = true;
-    prepare_as(p, w, p->use);
+    prepare_as(p, w, p->use, w && !hd_param_owner(w)->table);
 }
 
 void hd_prepare_beside(hd_preparing *p, hd_param *w)
 {
     if (p->marking && w) hd_param_owner(w)->product = false, hd_param_owner(w)->table = true;
-    prepare_as(p, w, p->use);
+    prepare_as(p, w, p->use, false); /* shortlists multiply some of its rows */
 }
 
 void hd_prepare_cell(hd_preparing *p, hd_param *w)
 {
-    prepare_as(p, w, p->use == HD_DECODING ? HD_RECURRING : HD_TRAINING);
+    prepare_as(p, w, p->use == HD_DECODING ? HD_RECURRING : HD_TRAINING, false);
 }
 
 static void prepare_attention(hd_preparing *p, const hd_mha *m, bool cross)

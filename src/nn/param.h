@@ -44,7 +44,8 @@ typedef struct hd_param {
     bool product;                      /* of an owner: once prepared, only its form is read */
     bool table;                        /* rows of it are looked up or read again one by one */
     bool late;                         /* of an owner: it has no values yet, rows are in the file */
-    const hd_entry *lies, *scale;      /* there; scale: of int8 (nn/weight/form.h) */
+    const hd_entry *lies;              /* there */
+    const hd_entry *scale, *columns;   /* of int8 (nn/weight/form.h); columns may be missing */
     int rank;                          /* in files, where it is not that of t (hd_param_shape); else 0 */
     size_t shape[HD_RANK];
     int group;            /* learning-rate group */

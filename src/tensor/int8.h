@@ -1,6 +1,8 @@
 /* How a row of numbers becomes whole numbers of 8 bits, in files and in products: its scale is max|x| / 127,
-   and its numbers are multiplied by 127 / max|x| and rounded to nearest even. Whoever does that with vectors
-   gets the same bits. */
+   and its numbers are multiplied by 127 / max|x| and rounded to nearest even. Before that the numbers of a
+   weight are divided, and those of its inputs multiplied, by the factors of their columns: what is small in
+   all rows of a weight, where inputs are often large, would otherwise have a few steps. Whoever does that
+   with vectors gets the same bits. */
 #ifndef HD_TENSOR_INT8_H
 #define HD_TENSOR_INT8_H
 
@@ -15,12 +17,19 @@ typedef struct hd_int8_scale {
     float scale, inverse; /* 0: all numbers become zeros; scale NAN: one of the row is not finite */
 } hd_int8_scale;
 
-/* Absolute values are in order as their bits are; those of infinity and NaN are largest. */
-static inline hd_int8_scale hd_int8_scale_of(const hd_real *row, size_t k)
+/* A number of a weight in the column of this factor, or of one without. */
+static inline float hd_int8_divided(hd_real x, const float *column)
+{
+    return column ? (float)x / *column : (float)x;
+}
+
+/* Of a row whose columns have factors, or NULL. Absolute values are in order as their bits are; those of
+   infinity and NaN are largest. */
+static inline hd_int8_scale hd_int8_scale_of(const hd_real *row, const float *columns, size_t k)
 {
     uint32_t most = 0;
     for (size_t i = 0; i < k; i++) {
-        const float x = (float)row[i];
+        const float x = hd_int8_divided(row[i], columns ? columns + i : NULL);
         uint32_t bits;
         memcpy(&bits, &x, sizeof bits);
         bits &= 0x7fffffff;
@@ -37,5 +46,11 @@ static inline int8_t hd_int8_rounded(float x, float inverse)
 {
     return (int8_t)rintf(x * inverse);
 }
+
+/* Lowers `columns` [k] to the factors of w [rows, k]: the root of a column's mean square, in shares of the
+   mean of all columns, to the power of 3/4. That is what evened out weights best while inputs, of which
+   nothing is known, kept theirs. Products of several matrices have the least factor of any of them. All
+   machines give the same bits. `sums` [k] is scratch. */
+void hd_int8_columns(float *columns, const hd_real *w, size_t stride, size_t rows, size_t k, double *sums);
 
 #endif

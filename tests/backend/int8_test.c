@@ -3,6 +3,7 @@
    and numbers that are not finite. */
 #include "backend/cpu/form/form.h"
 #include "check.h"
+#include "tensor/int8.h"
 
 static const hd_form *const forms[] = {
 #define X(name) &hd_form_##name,
@@ -219,6 +220,126 @@ static void outliers_cost_no_accuracy(void **state)
     assert_true(error[1] < error[0]);
 }
 
+/* -- factors of columns -- */
+
+enum { ROWS = 5, OUTPUTS = 37, INPUTS = 70 };
+
+/* A weight whose column 5 is as small as the inputs of it are large. */
+static product make_leaning(void)
+{
+    product p = make_product(ROWS, OUTPUTS, INPUTS);
+    for (size_t j = 0; j < OUTPUTS; j++) p.w[j * p.tw.stride + 5] /= 50;
+    for (size_t i = 0; i < ROWS; i++) p.a[i * p.ta.stride + 5] *= 50;
+    return p;
+}
+
+static void factors_of(float *columns, const product *p)
+{
+    double sums[INPUTS];
+    for (size_t l = 0; l < INPUTS; l++) columns[l] = INFINITY;
+    hd_int8_columns(columns, p->w, p->tw.stride, OUTPUTS, INPUTS, sums);
+}
+
+static void multiply(hd_backend *b, product *p, const hd_int8_weight *q)
+{
+    hd_gemm_args g = {.y = &p->ty, .a = &p->ta, .b = &p->tw, .b_transposed = true, .bias = &p->tbias};
+    assert_int_equal(b->prepare_int8(b, &p->tw, q), HD_OK);
+    assert_int_equal(b->kernel.gemm(b, &g), HD_OK);
+    b->unprepare(b, &p->tw);
+}
+
+static double error_of(const product *p)
+{
+    double error = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < OUTPUTS; j++) {
+            double y = (double)p->bias[j];
+            for (size_t l = 0; l < INPUTS; l++)
+                y += (double)p->a[i * p->ta.stride + l] * (double)p->w[j * p->tw.stride + l];
+            error += pow(y - (double)p->y[i * p->ty.stride + j], 2);
+        }
+    return error;
+}
+
+/* Rows that were rounded before, as those of a file are, give the same bits as values do. */
+static void every_form_knows_factors_of_columns(void **state)
+{
+    (void)state;
+    float columns[INPUTS], scale[OUTPUTS];
+    int8_t bytes[OUTPUTS][INPUTS];
+    const int8_t *row[OUTPUTS];
+    product p = make_leaning();
+    factors_of(columns, &p);
+    for (size_t j = 0; j < OUTPUTS; j++) {
+        hd_real w[INPUTS];
+        float inverse;
+        for (size_t l = 0; l < INPUTS; l++) w[l] = p.w[j * p.tw.stride + l] / columns[l];
+        scale[j] = scale_of(w, INPUTS, &inverse), row[j] = bytes[j];
+        for (size_t l = 0; l < INPUTS; l++) bytes[j][l] = (int8_t)rintf(w[l] * inverse);
+    }
+    for (size_t f = 0; f < COUNT_OF(forms); f++) {
+        if (!is_here(forms[f])) continue;
+        hd_backend *b = int8_backend(1 + (int)f % 3, forms[f]);
+        for (int known = 0; known < 2; known++) {
+            multiply(b, &p, &(hd_int8_weight){known ? row : NULL, known ? scale : NULL, columns});
+            for (size_t i = 0; i < ROWS; i++)
+                for (size_t j = 0; j < OUTPUTS; j++) {
+                    hd_real x[INPUTS], w[INPUTS];
+                    for (size_t l = 0; l < INPUTS; l++)
+                        x[l] = p.a[i * p.ta.stride + l] * columns[l],
+                        w[l] = p.w[j * p.tw.stride + l] / columns[l];
+                    const float is = expected(x, w, INPUTS, p.bias[j]), y = p.y[i * p.ty.stride + j];
+                    if (memcmp(&is, &y, sizeof y))
+                        fail_msg("%s at %zu,%zu: %.9g, expected %.9g", forms[f]->name, i, j, (double)y,
+                                 (double)is);
+                }
+        }
+        hd_backend_free(b);
+    }
+    free_product(&p);
+}
+
+static void factors_of_columns_make_products_more_accurate(void **state)
+{
+    (void)state;
+    float columns[INPUTS];
+    hd_backend *b = int8_backend(1, &hd_form_plain);
+    product p = make_leaning();
+    multiply(b, &p, &(hd_int8_weight){0});
+    const double without = error_of(&p);
+    factors_of(columns, &p);
+    multiply(b, &p, &(hd_int8_weight){.columns = columns});
+    const double with = error_of(&p);
+    free_product(&p);
+    hd_backend_free(b);
+    print_message("squared error: %.3g, with factors of columns %.3g\n", without, with);
+    assert_true(10 * with < without);
+}
+
+/* Another unit of a weight changes nothing, nor does a column of zeros; of several matrices the least factor
+   holds. */
+static void factors_are_the_shares_of_columns(void **state)
+{
+    (void)state;
+    static const hd_real w[2][4] = {{1, -16, 0, 3}, {-1, 16, 0, -3}}, even[4] = {1, 1, 1, 1};
+    float columns[4] = {INFINITY, INFINITY, INFINITY, INFINITY}, larger[4] = {9, 9, 9, 9};
+    hd_real times[8];
+    double sums[4];
+    for (size_t i = 0; i < 8; i++) times[i] = 1024 * w[i / 4][i % 4];
+    hd_int8_columns(columns, w[0], 4, 2, 4, sums);
+    hd_int8_columns(larger, times, 4, 2, 4, sums);
+    assert_memory_equal(columns, larger, sizeof columns);
+    for (size_t c = 0; c < 4; c++) {
+        const double share = fmax(fabs((double)w[0][c]) / 5, 0x1p-10);
+        assert_true(fabs((double)columns[c] - pow(share, 0.75)) < 1e-6 * (double)columns[c]);
+    }
+    hd_int8_columns(columns, even, 4, 1, 4, sums);
+    assert_true(columns[1] == 1 && columns[3] < 1 && columns[2] > 0);
+    memset(times, 0, sizeof times);
+    hd_int8_columns(larger, times, 4, 2, 4, sums);
+    assert_true(larger[1] == 1);
+}
+
 /* The largest sums there can be, of both signs, are exact. */
 static void sums_reach_the_end_of_32_bits(void **state)
 {
@@ -319,6 +440,9 @@ int main(void)
         cmocka_unit_test(every_form_gives_the_bits_of_the_rule),
         cmocka_unit_test(rows_with_outliers_have_a_second_line),
         cmocka_unit_test(outliers_cost_no_accuracy),
+        cmocka_unit_test(every_form_knows_factors_of_columns),
+        cmocka_unit_test(factors_of_columns_make_products_more_accurate),
+        cmocka_unit_test(factors_are_the_shares_of_columns),
         cmocka_unit_test(sums_reach_the_end_of_32_bits),
         cmocka_unit_test(what_is_not_finite_spoils_its_row_alone),
         cmocka_unit_test(halves_go_to_even),

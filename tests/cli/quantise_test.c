@@ -154,12 +154,30 @@ static void broken_files_are_refused(void **state)
     must_run("rm -rf b; cp -r q b; LC_ALL=C sed -i 's/h.0.mlp.c_fc.weight_scale/h.0.mlp.c_fc.weight_scald/' "
              "b/model.safetensors");
     assert_fails(ASK, 1, "tensor 'h.0.mlp.c_fc.weight' is int8, but there is no 'h.0.mlp.c_fc.weight_scale'");
+    must_run("rm -rf b; cp -r q b");
+    spoil(path, "h.0.mlp.c_fc.weight_column_scale", 2, 1, 0);
+    assert_fails(ASK, 1, "b/model.safetensors: tensor 'h.0.mlp.c_fc.weight_column_scale': scale 2 is 0");
     must_run(
         "rm -rf b; cp -r q b; LC_ALL=C sed -i 's/\"I8\",\"shape\":\\[64,16\\]/\"I8\",\"shape\":[16,64]/' "
         "b/model.safetensors; ! cmp -s b/model.safetensors q/model.safetensors");
     assert_fails(ASK, 1, "of int8 is not [64,16]");
     must_run("rm -rf b; cp -r q b; head -c 9000 q/model.safetensors > b/model.safetensors");
     assert_fails(ASK, 1, "b/model.safetensors");
+}
+
+/* Files that were written before columns had scales: numbers are those of the bytes and the rows. */
+static void columns_may_have_no_scales(void **state)
+{
+    (void)state;
+    const char *path = at("b/model.safetensors");
+    quantise("bert");
+    must_run("rm -rf b; cp -r q b; LC_ALL=C sed -i s/_column_scale/_column_scald/g b/model.safetensors; "
+             "echo 'the cat' | $HEED embed b --device cpu > old; echo 'the cat' | $HEED embed q --device cpu "
+             "> new; ! cmp -s old new");
+    must_run("rm -rf b; cp -r q b");
+    spoil(path, "bert.encoder.layer.0.attention.self.key.weight_column_scale", 0, 1, 0.75);
+    assert_fails("echo 'the cat' | $HEED embed b --device cpu", 1,
+                 "b/model.safetensors: tensors that are read as one product are not of one type, or scales");
 }
 
 int main(void)
@@ -170,6 +188,7 @@ int main(void)
         cmocka_unit_test(an_export_has_f32),
         cmocka_unit_test(what_cannot_be_done_is_refused),
         cmocka_unit_test(broken_files_are_refused),
+        cmocka_unit_test(columns_may_have_no_scales),
     };
     return cmocka_run_group_tests(tests, more_kinds, scratch_remove);
 }

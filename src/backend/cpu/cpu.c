@@ -95,13 +95,12 @@ static hd_status cpu_prepare(hd_backend *b, hd_tensor *w, hd_use use)
                 &(hd_packing){w->data, w->stride, hd_rows_of(w), hd_cols_of(w), .transposed = true});
 }
 
-static hd_status cpu_prepare_int8(hd_backend *b, hd_tensor *w, const int8_t *const *row, const float *scale)
+static hd_status cpu_prepare_int8(hd_backend *b, hd_tensor *w, const hd_int8_weight *q)
 {
     const hd_cpu *cpu = (hd_cpu *)b;
+    if (!q->row && !w->data && hd_count_of(w)) return w->prepared ? HD_OK : HD_EARG;
     cpu_unprepare(b, w);
-    return pack(cpu, cpu->form, w,
-                &(hd_packing){
-                    .n = hd_rows_of(w), .k = hd_cols_of(w), .transposed = true, .row = row, .scale = scale});
+    return pack(cpu, cpu->form, w, &(hd_packing){w->data, w->stride, hd_rows_of(w), hd_cols_of(w), true, *q});
 }
 
 static hd_status cpu_rank_sum(hd_backend *b, hd_real *x, size_t count)

@@ -47,7 +47,7 @@ const hd_usage hd_verb_quantise = {
     .most = 2,
     .about =
         "Writes the model in the folder MODEL as the model folder MODEL2 with weights of int8: matrices that "
-        "only products read become whole numbers of 8 bits (I8) with a scale for each output row, token "
+        "only products read become whole numbers of 8 bits (I8) with a scale for each row and column, token "
         "vectors and output layers bf16; all else stays f32. The file is a quarter to a half as large.\n"
         "On the CPU all verbs answer with MODEL2 as with MODEL and `--precision int8`, whose weights are the "
         "same, and never hold its weights in f32; with another --precision, on a CUDA device, and for `heed "

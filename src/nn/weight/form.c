@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "tensor/int8.h"
 
+#define LEAST_COLUMN 0x1p-20f /* less than any that is written; numbers divided by it stay finite */
+
 hd_param *hd_param_owner(hd_param *one)
 {
     return one->alias ? one->alias : one->whole ? one->whole : one;
@@ -30,28 +32,6 @@ static hd_status check_shape(const hd_param *one, const hd_safetensors *s, const
                       hd_safetensors_file(s), e->name, hd_shape_text(&one->t, wanted, sizeof wanted));
 }
 
-/* The scales of its rows. */
-static hd_status find_scale(const hd_entry **out, const hd_safetensors *s, const hd_entry *e, hd_err *err)
-{
-    char name[512];
-    snprintf(name, sizeof name, "%s_scale", e->name);
-    const hd_entry *scale = *out = hd_safetensors_find(s, name);
-    if (!scale || !scale->known || scale->dtype != HD_F32 || !scale->data || scale->count != e->shape[0])
-        return hd_err_set(
-            err, HD_EFORMAT,
-            "%s: tensor '%.120s' is int8, but there is no '%.130s' of f32 with a scale for each "
-            "of its %zu rows",
-            hd_safetensors_file(s), e->name, name, e->shape[0]);
-    for (size_t i = 0; i < scale->count; i++) {
-        float x;
-        memcpy(&x, scale->data + i * sizeof x, sizeof x);
-        if (!isfinite(x) || x < 0)
-            return hd_err_set(err, HD_ENUMBER, "%s: tensor '%.130s': scale %zu is %g, the file is damaged",
-                              hd_safetensors_file(s), name, i, (double)x);
-    }
-    return HD_OK;
-}
-
 static float scale_at(const uint8_t *scale, size_t row)
 {
     float x;
@@ -59,15 +39,40 @@ static float scale_at(const uint8_t *scale, size_t row)
     return x;
 }
 
+/* The scales of its rows or of its columns, which files may lack that were written before columns had any. */
+static hd_status find_scale(const hd_entry **out, const hd_safetensors *s, const hd_entry *e, bool of_columns,
+                            hd_err *err)
+{
+    const size_t count = e->shape[of_columns];
+    char name[512];
+    snprintf(name, sizeof name, "%s%s", e->name, of_columns ? HD_COLUMN_SCALE : HD_ROW_SCALE);
+    const hd_entry *scale = *out = hd_safetensors_find(s, name);
+    if (!scale && of_columns) return HD_OK;
+    if (!scale || !scale->known || scale->dtype != HD_F32 || !scale->data || scale->count != count)
+        return hd_err_set(
+            err, HD_EFORMAT,
+            "%s: tensor '%.120s' is int8, but there is no '%.130s' of f32 with a scale for each "
+            "of its %zu %s",
+            hd_safetensors_file(s), e->name, name, count, of_columns ? "columns" : "rows");
+    for (size_t i = 0; i < count; i++) {
+        const float x = scale_at(scale->data, i);
+        if (!isfinite(x) || x < 0 || (of_columns && x < LEAST_COLUMN))
+            return hd_err_set(err, HD_ENUMBER, "%s: tensor '%.130s': scale %zu is %g, the file is damaged",
+                              hd_safetensors_file(s), name, i, (double)x);
+    }
+    return HD_OK;
+}
+
 /* Values in f32, for backends that do not multiply int8. */
 static hd_status load_values(hd_params *p, hd_param *one, const hd_entry *e, const hd_entry *scale,
-                             hd_err *err)
+                             const hd_entry *columns, hd_err *err)
 {
     const size_t cols = hd_cols_of(&one->t), bytes = e->count * sizeof(hd_real);
     hd_real *to = p->backend->team ? one->t.data : hd_mem_new(bytes);
     if (!to) return hd_err_nomem(err, bytes);
     for (size_t i = 0; i < e->count; i++)
-        to[i] = (hd_real)(int8_t)e->data[i] * (hd_real)scale_at(scale->data, i / cols);
+        to[i] = (hd_real)(int8_t)e->data[i] * (hd_real)scale_at(scale->data, i / cols) *
+                (columns ? (hd_real)scale_at(columns->data, i % cols) : 1);
     hd_status st = hd_params_set(p, one, to);
     if (!p->backend->team) hd_mem_free(to);
     return st ? hd_err_set(err, st, "the weights: %s", p->backend->error) : HD_OK;
@@ -83,7 +88,7 @@ static bool may_stay(hd_params *p, const hd_param *owner, const hd_entry *e)
 hd_status hd_param_read_int8(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e,
                              hd_err *err)
 {
-    const hd_entry *scale = NULL;
+    const hd_entry *scale = NULL, *columns = NULL;
     hd_param *owner = hd_param_owner(one);
     p->quantized = true;
     if (p->grad)
@@ -91,16 +96,17 @@ hd_status hd_param_read_int8(hd_params *p, hd_param *one, const hd_safetensors *
                           "%s: weights of int8 are for inference only: train the model that was quantised",
                           hd_safetensors_file(s));
     hd_status st = check_shape(one, s, e, err);
-    if (!st) st = find_scale(&scale, s, e, err);
+    if (!st) st = find_scale(&scale, s, e, false, err);
+    if (!st) st = find_scale(&columns, s, e, true, err);
     if (!st && e->count && memchr(e->data, 0x80, e->count))
         st =
             hd_err_set(err, HD_ENUMBER, "%s: tensor '%.120s' holds -128: numbers of int8 go from -127 to 127",
                        hd_safetensors_file(s), e->name);
     if (st) return st;
     if (!may_stay(p, owner, e))
-        st = load_values(p, one, e, scale, err);
+        st = load_values(p, one, e, scale, columns, err);
     else
-        one->lies = e, one->scale = scale, owner->late = true;
+        one->lies = e, one->scale = scale, one->columns = columns, owner->late = true;
     hd_safetensors_forget(s, e->data, e->bytes);
     return st;
 }
@@ -111,7 +117,8 @@ typedef struct gathered { /* rows of a product */
     size_t first, count, found, cols;
     hd_real *value;     /* [count, cols], or */
     const int8_t **row; /* rows of int8 */
-    float *scale;
+    float *scale, *columns;
+    bool evened; /* columns are known; all tensors of a product have the same, or none has any */
     hd_status status;
 } gathered;
 
@@ -130,6 +137,16 @@ static hd_status gather_values(gathered *g, hd_params *p, const hd_param *one, s
     return st;
 }
 
+static void gather_columns(gathered *g, const hd_param *one)
+{
+    const size_t bytes = g->cols * sizeof *g->columns;
+    if (g->found &&
+        (g->evened != !!one->columns || (g->evened && memcmp(g->columns, one->columns->data, bytes))))
+        g->status = HD_EFORMAT;
+    else if (!g->found && one->columns)
+        memcpy(g->columns, one->columns->data, bytes), g->evened = true;
+}
+
 /* Rows of `one` that are among them. */
 static void gather(gathered *g, hd_params *p, const hd_param *one, hd_err *err)
 {
@@ -141,6 +158,7 @@ static void gather(gathered *g, hd_params *p, const hd_param *one, hd_err *err)
         g->status = HD_EFORMAT;
     else if (g->value)
         g->status = gather_values(g, p, one, begin, end, at, err);
+    if (g->row && one->scale) gather_columns(g, one);
     for (size_t i = begin; g->row && one->scale && i < end; i++) {
         g->row[at + i - begin] = (const int8_t *)one->lies->data + i * g->cols;
         g->scale[at + i - begin] = scale_at(one->scale->data, i);
@@ -153,8 +171,10 @@ static hd_status gather_all(gathered *g, hd_params *p, const hd_param *owner, hd
     gather(g, p, owner, err);
     for (const hd_param *part = owner->part; part; part = part->next) gather(g, p, part, err);
     if (g->status == HD_EFORMAT || (!g->status && g->found < g->count))
-        return hd_err_set(err, HD_EFORMAT, "%s: tensors that are read as one product are not of one type",
-                          hd_safetensors_file(p->file));
+        return hd_err_set(
+            err, HD_EFORMAT,
+            "%s: tensors that are read as one product are not of one type, or scales of their columns differ",
+            hd_safetensors_file(p->file));
     return g->status;
 }
 
@@ -177,42 +197,76 @@ static hd_status prepare_int8(hd_params *p, hd_param *one, gathered *g, hd_err *
 {
     const hd_param *owner = hd_param_owner(one);
     g->row = hd_mem_array(g->count, sizeof *g->row), g->scale = hd_mem_array(g->count, sizeof *g->scale);
-    if (!g->row || !g->scale) return hd_err_nomem(err, g->count * sizeof *g->row);
+    g->columns = hd_mem_array(g->cols, sizeof *g->columns);
+    if (!g->row || !g->scale || !g->columns) return hd_err_nomem(err, g->count * sizeof *g->row);
     hd_status st = gather_all(g, p, owner, err);
-    if (!st && p->backend->prepare_int8(p->backend, &one->t, g->row, g->scale))
-        st = hd_err_nomem(err, g->count * g->cols);
+    const hd_int8_weight q = {g->row, g->scale, g->evened ? g->columns : NULL};
+    if (!st && p->backend->prepare_int8(p->backend, &one->t, &q)) st = hd_err_nomem(err, g->count * g->cols);
     forget(p, owner);
     for (const hd_param *part = owner->part; part; part = part->next) forget(p, part);
     return st;
 }
 
+/* Factors of the columns of its owner, of which `part` has been read. */
+static hd_status read_columns(float **out, hd_params *p, const hd_param *owner, const gathered *part,
+                              hd_err *err)
+{
+    gathered all = {.count = hd_rows_of(&owner->t), .cols = part->cols};
+    if (owner->grouped) return HD_OK;
+    if (part->count == all.count) return hd_param_columns(out, owner, part->value, all.cols, err);
+    all.value = hd_mem_array(all.count, all.cols * sizeof *all.value);
+    hd_status st = all.value ? gather_all(&all, p, owner, err)
+                             : hd_err_nomem(err, all.count * all.cols * sizeof *all.value);
+    if (!st) st = hd_param_columns(out, owner, all.value, all.cols, err);
+    hd_mem_free(all.value);
+    return st;
+}
+
+static hd_status prepare_form(hd_params *p, hd_param *one, hd_use use, const float *columns)
+{
+    if (!columns) return p->backend->prepare(p->backend, &one->t, use);
+    return p->backend->prepare_int8(p->backend, &one->t, &(hd_int8_weight){.columns = columns});
+}
+
 /* Through a copy in f32, which is all that there is of them. What the form cannot hold keeps its values. */
-static hd_status prepare_values(hd_params *p, hd_param *one, gathered *g, hd_use use, hd_err *err)
+static hd_status prepare_values(hd_params *p, hd_param *one, gathered *g, hd_use use, bool evened,
+                                hd_err *err)
 {
     hd_real *kept = one->t.data;
     const size_t bytes = g->count * g->cols * sizeof *kept;
     one->t.data = g->value = hd_mem_new(bytes);
     hd_status st = g->value ? gather_all(g, p, hd_param_owner(one), err) : hd_err_nomem(err, bytes);
-    if (!st && p->backend->prepare(p->backend, &one->t, use)) st = hd_err_nomem(err, bytes);
+    if (!st && evened) st = read_columns(&g->columns, p, hd_param_owner(one), g, err);
+    if (!st && prepare_form(p, one, use, g->columns)) st = hd_err_nomem(err, bytes);
     one->t.data = kept;
     if (!st && !one->t.prepared) memcpy(kept, g->value, bytes);
     return st;
 }
 
-hd_status hd_param_prepare(hd_params *p, hd_param *one, hd_use use, hd_err *err)
+static hd_status prepare_here(hd_params *p, hd_param *one, hd_use use, bool evened, hd_err *err)
+{
+    const hd_param *owner = hd_param_owner(one);
+    float *columns = NULL;
+    hd_status st = evened && one->t.data
+                       ? hd_param_columns(&columns, owner, owner->t.data, owner->t.stride, err)
+                       : HD_OK;
+    if (!st && (st = prepare_form(p, one, use, columns)))
+        hd_err_set(err, st, "preparing %s: %s", one->name ? one->name : "a weight", hd_status_text(st));
+    hd_mem_free(columns);
+    return st;
+}
+
+hd_status hd_param_prepare(hd_params *p, hd_param *one, hd_use use, bool evened, hd_err *err)
 {
     const hd_param *owner = hd_param_owner(one);
     gathered g = {.first = first_row(one), .count = hd_rows_of(&one->t), .cols = hd_cols_of(&one->t)};
-    hd_status st;
-    if (!owner->late) {
-        st = p->backend->prepare(p->backend, &one->t, use);
-        return st ? hd_err_set(err, st, "preparing %s: %s", one->name ? one->name : "a weight",
-                               hd_status_text(st))
-                  : HD_OK;
-    }
-    st = is_int8(owner) ? prepare_int8(p, one, &g, err) : prepare_values(p, one, &g, use, err);
+    evened &= use != HD_TRAINING && p->backend->weights == HD_I8 && p->backend->prepare_int8;
+    if (!owner->late) return prepare_here(p, one, use, evened, err);
+    hd_status st =
+        is_int8(owner) ? prepare_int8(p, one, &g, err) : prepare_values(p, one, &g, use, evened, err);
     hd_mem_free(g.row);
     hd_mem_free(g.scale);
+    hd_mem_free(g.columns);
     hd_mem_free(g.value);
     return st;
 }
@@ -241,87 +295,10 @@ void hd_params_drop(hd_params *p, bool values_stay)
         hd_param *one = p->list[i];
         if (gone && hd_param_owner(one) == one && one->product && one->t.data && has_form(one))
             drop_values(one);
-        one->lies = one->scale = NULL, one->late = false;
+        one->lies = one->scale = one->columns = NULL, one->late = false;
     }
     for (size_t i = 0; i < p->count; i++)
         if (p->list[i]->alias && !p->list[i]->alias->t.data) p->list[i]->t.data = NULL;
     hd_safetensors_free(p->file);
     p->file = NULL;
-}
-
-/* -- writing -- */
-
-typedef enum kind { AS_IT_IS, BYTES, SCALES, SHORTER } kind;
-
-typedef struct written { /* an entry of the file */
-    const hd_param *one;
-    kind kind;
-    char *name; /* of scales; NULL: that of the parameter */
-} written;
-
-typedef struct writing {
-    const hd_params *params;
-    written *entry;
-    hd_tensor *shape;
-    hd_named *named;
-    size_t count;
-} writing;
-
-static hd_status fetch(void *context, size_t i, void *to, hd_err *err)
-{
-    const writing *from = context;
-    const written *w = &from->entry[i];
-    const hd_tensor *t = &w->one->t;
-    const size_t rows = hd_rows_of(t), cols = hd_cols_of(t);
-    if (w->kind == AS_IT_IS) return hd_param_fetch(from->params, w->one, to, err);
-    if (w->kind == SHORTER) return hd_convert(to, HD_BF16, t->data, HD_REAL, hd_count_of(t)), HD_OK;
-    for (size_t r = 0; r < rows; r++) {
-        const hd_real *x = (const hd_real *)t->data + r * t->stride;
-        const hd_int8_scale scale = hd_int8_scale_of(x, cols);
-        int8_t *q = (int8_t *)to + r * cols;
-        if (w->kind == SCALES) ((float *)to)[r] = scale.scale;
-        for (size_t l = 0; w->kind == BYTES && l < cols; l++)
-            q[l] = hd_int8_rounded((float)x[l], scale.inverse);
-    }
-    return HD_OK;
-}
-
-static kind kind_of(const hd_param *one)
-{
-    const hd_param *owner = one->whole ? one->whole : one;
-    if (owner->table && !one->transposed && one->t.rank == 2) return SHORTER;
-    return owner->product && one->t.rank == 2 && hd_cols_of(&one->t) <= HD_INT8_DEPTH ? BYTES : AS_IT_IS;
-}
-
-static hd_status add(writing *w, const hd_param *one, kind k, hd_err *err)
-{
-    const size_t bytes = strlen(one->name) + sizeof "_scale", column[2] = {hd_rows_of(&one->t), 1};
-    hd_tensor *shape = &w->shape[w->count];
-    written *entry = &w->entry[w->count];
-    *entry = (written){one, k, k == SCALES ? hd_mem_new(bytes) : NULL};
-    if (k == SCALES && !entry->name) return hd_err_nomem(err, bytes);
-    if (k == SCALES) snprintf(entry->name, bytes, "%s_scale", one->name);
-    *shape = k == BYTES    ? hd_shaped(NULL, HD_I8, 2, one->t.shape)
-             : k == SCALES ? hd_shaped(NULL, HD_F32, 2, column)
-                           : hd_param_in_file(one);
-    if (k == SHORTER) shape->dtype = HD_BF16;
-    w->named[w->count++] = (hd_named){entry->name ? entry->name : one->name, shape};
-    return k == BYTES ? add(w, one, SCALES, err) : HD_OK;
-}
-
-hd_status hd_params_save_int8(const hd_params *p, const char *path, const hd_meta *meta, size_t metas,
-                              hd_err *err)
-{
-    const size_t most = 2 * p->count + 1;
-    writing w = {p, hd_mem_array(most, sizeof *w.entry), hd_mem_array(most, sizeof *w.shape),
-                 hd_mem_array(most, sizeof *w.named), 0};
-    hd_status st = w.entry && w.shape && w.named ? HD_OK : hd_err_nomem(err, most * sizeof *w.shape);
-    for (size_t i = 0; !st && i < p->count; i++)
-        if (hd_params_has(p, p->list[i])) st = add(&w, p->list[i], kind_of(p->list[i]), err);
-    if (!st) st = hd_safetensors_save_fetched(path, w.named, w.count, meta, metas, fetch, &w, err);
-    for (size_t i = 0; w.entry && i < w.count; i++) hd_mem_free(w.entry[i].name);
-    hd_mem_free(w.entry);
-    hd_mem_free(w.shape);
-    hd_mem_free(w.named);
-    return st;
 }

@@ -1,6 +1,7 @@
 /* Weights of models that only run: what products read is packed from the file, and nothing but the form stays
-   in memory. In files they may be int8: a tensor NAME of whole numbers of 8 bits, always [out, in], and
-   NAME_scale, f32 [out, 1], what the numbers of each row are multiplied by. Where a backend multiplies int8,
+   in memory. In files they may be int8: a tensor NAME of whole numbers of 8 bits, always [out, in],
+   NAME_scale, f32 [out, 1], and NAME_column_scale, f32 [1, in], what the numbers of each row and of each
+   column are multiplied by; tensors of one product have the same columns. Where a backend multiplies int8,
    they are packed as they are, elsewhere they become f32. */
 #ifndef HD_NN_WEIGHT_FORM_H
 #define HD_NN_WEIGHT_FORM_H
@@ -19,10 +20,23 @@ hd_status hd_param_read(hd_params *p, hd_param *one, const hd_safetensors *s, co
 hd_status hd_param_read_int8(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e,
                              hd_err *err);
 
+/* -- factors of columns -- */
+
+/* Behind the names of tensors of int8. */
+#define HD_ROW_SCALE    "_scale"
+#define HD_COLUMN_SCALE "_column_scale"
+
+/* Makes *out the factors of the columns of an owner (tensor/int8.h), whose values are at `value`: of all
+   matrices that it has, since their rows meet the same inputs. Leaves *out where it has none: experts have
+   inputs of their own. */
+hd_status hd_param_columns(float **out, const hd_param *owner, const hd_real *value, size_t stride,
+                           hd_err *err);
+
 /* -- preparing -- */
 
-/* backend.prepare of one, from values or from the file. */
-hd_status hd_param_prepare(hd_params *p, hd_param *one, hd_use use, hd_err *err);
+/* backend.prepare of one, from values or from the file. `evened`: by the factors of its columns, if it
+   becomes int8 and has any. */
+hd_status hd_param_prepare(hd_params *p, hd_param *one, hd_use use, bool evened, hd_err *err);
 /* Gives up the file that some lay in and, unless they are to stay, the values of weights of which only the
    form is read. For inference, once everything is prepared. */
 void hd_params_drop(hd_params *p, bool values_stay);

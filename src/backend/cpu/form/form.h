@@ -10,9 +10,9 @@
 typedef struct hd_packing {
     const hd_real *b;
     size_t stride, n, k;
-    bool transposed;          /* stored [N,K], as weights [out,in] are; else [K,N], for forms that train */
-    const int8_t *const *row; /* not NULL: instead of b, for forms of int8: its rows, with their scales */
-    const float *scale;
+    bool transposed; /* stored [N,K], as weights [out,in] are; else [K,N], for forms that train */
+    hd_int8_weight
+        int8; /* for forms of int8: what is known of b; its rows, if there are any, instead of it */
 } hd_packing;
 
 /* Each element is one sum over k in an order that depends on nothing but the form, so a row's result does not

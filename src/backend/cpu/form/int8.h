@@ -1,8 +1,8 @@
 /* What all forms of 8-bit whole numbers share: packed weights and the loops around a tile. Weights have a
-   scale for each output row, rows of a one each and one line or two (int8_rows.h). Sums are exact in 32 bits,
-   and y = sum * (scale * scale) + start is one fused multiply-add, two where there are two lines, so that all
-   forms give the same bits. A row with numbers that are not finite gets NaN for a scale; numbers below
-   SMALLEST count as zeros. */
+   scale for each output row and a factor for each column, by which rows of a are multiplied, rows of a one
+   each and one line or two (int8_rows.h). Sums are exact in 32 bits, and y = sum * (scale * scale) + start is
+   one fused multiply-add, two where there are two lines, so that all forms give the same bits. A row with
+   numbers that are not finite gets NaN for a scale; numbers below SMALLEST count as zeros. */
 #ifndef HD_BACKEND_CPU_FORM_INT8_H
 #define HD_BACKEND_CPU_FORM_INT8_H
 
@@ -32,21 +32,27 @@ typedef struct int8_shape {
                  size_t steps);
 } int8_shape;
 
-/* -- a packed weight: scales (which cpu/rescore.c reads) and starts of columns, then strips -- */
+/* -- a packed weight: scales (which cpu/rescore.c reads) and starts of its n outputs, factors of k, then
+   strips -- */
 
 INLINE size_t int8_columns(const int8_shape *s, size_t n)
 {
     return int8_up(n, s->strip);
 }
 
-INLINE size_t int8_head(const int8_shape *s, size_t n)
+INLINE size_t int8_head(const int8_shape *s, size_t n, size_t k)
 {
-    return int8_up(int8_columns(s, n) * (sizeof(float) + sizeof(int32_t)), 64);
+    return int8_up(int8_columns(s, n) * (sizeof(float) + sizeof(int32_t)) + k * sizeof(float), 64);
+}
+
+INLINE const float *int8_factors(const int8_shape *s, const void *weight, size_t n)
+{
+    return (const float *)weight + 2 * int8_columns(s, n);
 }
 
 INLINE size_t int8_size(const int8_shape *s, size_t n, size_t k)
 {
-    return k > HD_INT8_DEPTH ? 0 : int8_head(s, n) + int8_columns(s, n) * int8_up(k, s->step);
+    return k > HD_INT8_DEPTH ? 0 : int8_head(s, n, k) + int8_columns(s, n) * int8_up(k, s->step);
 }
 
 /* Eight numbers of row j of b from column l on, zeros behind its end. */
@@ -55,10 +61,14 @@ INLINE void int8_weights(int8_t *chunk, const hd_packing *b, size_t j, size_t l,
     const size_t left = l < b->k ? b->k - l : 0, count = left < INT8_CHUNK ? left : INT8_CHUNK;
     float some[INT8_CHUNK];
     memset(chunk, 0, INT8_CHUNK);
-    if (b->row)
-        memcpy(chunk, b->row[j] + l, count);
-    else if (inverse > 0 && left)
-        int8_first(chunk, int8_filled(some, b->b + j * b->stride + l, left), inverse);
+    if (b->int8.row) {
+        memcpy(chunk, b->int8.row[j] + l, count);
+    } else if (inverse > 0 && left) {
+        const float *columns = b->int8.columns, *from = b->b + j * b->stride;
+        for (size_t c = 0; c < INT8_CHUNK; c++)
+            some[c] = c < count ? hd_int8_divided(from[l + c], columns ? columns + l + c : NULL) : 0;
+        int8_first(chunk, some, inverse);
+    }
 }
 
 INLINE void int8_pack(const int8_shape *s, void *to, const hd_packing *b, size_t first, size_t end)
@@ -66,9 +76,11 @@ INLINE void int8_pack(const int8_shape *s, void *to, const hd_packing *b, size_t
     const size_t deep = int8_up(b->k, s->step), columns = int8_columns(s, b->n), strip = s->strip;
     for (size_t j = first * strip; j < end * strip && j < columns; j++) {
         const hd_int8_scale scale = j >= b->n ? (hd_int8_scale){0, 0}
-                                    : b->row  ? (hd_int8_scale){b->scale[j], 0}
-                                              : hd_int8_scale_of(b->b + j * b->stride, b->k);
-        int8_t *at = (int8_t *)to + int8_head(s, b->n) + j / strip * strip * deep, chunk[INT8_CHUNK] = {0};
+                                    : b->int8.row
+                                        ? (hd_int8_scale){b->int8.scale[j], 0}
+                                        : hd_int8_scale_of(b->b + j * b->stride, b->int8.columns, b->k);
+        int8_t *at = (int8_t *)to + int8_head(s, b->n, b->k) + j / strip * strip * deep,
+               chunk[INT8_CHUNK] = {0};
         int32_t sum = 0;
         for (size_t l = 0; l < deep; l += INT8_CHUNK) {
             if (j < b->n) int8_weights(chunk, b, j, l, scale.inverse);
@@ -78,6 +90,8 @@ INLINE void int8_pack(const int8_shape *s, void *to, const hd_packing *b, size_t
         ((float *)to)[j] = scale.scale;
         ((int32_t *)to)[columns + j] = s->turned ? -128 * sum : 0;
     }
+    for (size_t l = 0; !first && l < b->k; l++)
+        ((float *)to)[2 * columns + l] = b->int8.columns ? b->int8.columns[l] : 1;
 }
 
 /* -- products -- */
@@ -102,8 +116,9 @@ INLINE size_t int8_most(const int8_shape *s, size_t rows, size_t deep)
     return (2 * rows + s->rows) * deep;
 }
 
-typedef struct int8_room { /* of a worker: what is needed of all of its rows, lines, panels */
+typedef struct int8_room { /* of a worker: what is needed of all of its rows, a row, lines, panels */
     int8_row *rows;
+    float *row;
     int8_t *line, *panels;
     size_t size; /* of the panels */
 } int8_room;
@@ -117,14 +132,16 @@ INLINE size_t int8_held(const int8_shape *s, size_t deep)
 INLINE int8_room int8_room_at(const int8_shape *s, char *scratch, size_t deep)
 {
     int8_row *rows = (int8_row *)scratch;
-    int8_t *line = (int8_t *)(rows + INT8_MOST_PARTS * INT8_GROUP);
-    return (int8_room){rows, line, line + (s->rows + 1) * deep, int8_held(s, deep)};
+    float *row = (float *)(rows + INT8_MOST_PARTS * INT8_GROUP);
+    int8_t *line = (int8_t *)(row + deep);
+    return (int8_room){rows, row, line, line + (s->rows + 1) * deep, int8_held(s, deep)};
 }
 
 INLINE size_t int8_scratch(const int8_shape *s, size_t k)
 {
     const size_t deep = int8_up(k, s->step);
-    return INT8_MOST_PARTS * INT8_GROUP * sizeof(int8_row) + (s->rows + 1) * deep + int8_held(s, deep);
+    return INT8_MOST_PARTS * INT8_GROUP * sizeof(int8_row) + deep * sizeof(float) + (s->rows + 1) * deep +
+           int8_held(s, deep);
 }
 
 INLINE int8_t *int8_panel(const int8_shape *s, int8_t *to, const int8_t *line, size_t lines, size_t deep)
@@ -151,14 +168,18 @@ INLINE int8_t *int8_panel(const int8_shape *s, int8_t *to, const int8_t *line, s
 
 /* Quantizes the rows of t to `panel` and returns what follows. Lines wait at `line` until there are enough
    for a tile: a second one may be the first of the next. */
-INLINE int8_t *int8_panels(const int8_shape *s, int8_part *t, int8_row *rows, int8_t *line, int8_t *panel)
+INLINE int8_t *int8_panels(const int8_shape *s, int8_part *t, int8_row *rows, const int8_room *r,
+                           int8_t *panel)
 {
     const hd_product *p = t->p;
+    const float *factor = int8_factors(s, p->weight, p->n);
+    int8_t *line = r->line;
     size_t waiting = 0;
     t->panel = panel, t->rows = rows, t->lines = 0;
     for (size_t i = 0; i < t->count; i++) {
         const float *x = p->a + (t->row + i) * p->a_stride;
-        const size_t lines = int8_lines(line + waiting * t->deep, t->deep, x, p->k, &rows[i].scale);
+        for (size_t l = 0; l < p->k; l++) r->row[l] = x[l] * factor[l];
+        const size_t lines = int8_lines(line + waiting * t->deep, t->deep, r->row, p->k, &rows[i].scale);
         rows[i].two = lines > 1, t->lines += lines, waiting += lines;
         if (waiting < s->rows) continue;
         panel = int8_panel(s, panel, line, s->rows, t->deep), waiting -= s->rows;
@@ -181,7 +202,7 @@ INLINE size_t int8_parts(const int8_shape *s, int8_part *t, const hd_product *p,
         t[n] = (int8_part){
             .p = p, .row = row, .count = row_end - row < most ? row_end - row : most, .deep = deep};
         if (n && (size_t)(panel - r->panels) + int8_most(s, t[n].count, deep) > r->size) break;
-        panel = int8_panels(s, t + n, r->rows + n * INT8_GROUP, r->line, panel);
+        panel = int8_panels(s, t + n, r->rows + n * INT8_GROUP, r, panel);
         row += t[n].count;
     }
     return n;
@@ -219,7 +240,8 @@ INLINE void int8_strip(const int8_shape *s, const int8_part *t, size_t j)
     const hd_product *p = t->p;
     const float *scale = p->weight;
     const int32_t *start = (const int32_t *)p->weight + int8_columns(s, p->n);
-    const int8_t *strip = (const int8_t *)p->weight + int8_head(s, p->n) + j * t->deep, *panel = t->panel;
+    const int8_t *strip = (const int8_t *)p->weight + int8_head(s, p->n, p->k) + j * t->deep,
+                 *panel = t->panel;
     const size_t width = p->n - j < s->strip ? p->n - j : s->strip;
     int32_t sums[(2 * INT8_GROUP + INT8_TALLEST) * INT8_WIDEST] __attribute__((aligned(64)));
     for (size_t at = 0; at < t->lines; at += s->rows) {

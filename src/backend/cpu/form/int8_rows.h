@@ -92,7 +92,7 @@ INLINE const float *int8_filled(float some[INT8_CHUNK], const float *x, size_t c
 /* One or two lines of `all` numbers each, one behind the other; returns how many. */
 INLINE size_t int8_lines(int8_t *to, size_t all, const float *x, size_t k, float *scale)
 {
-    const hd_int8_scale s = hd_int8_scale_of(x, k);
+    const hd_int8_scale s = hd_int8_scale_of(x, NULL, k);
     const size_t whole = k / INT8_CHUNK * INT8_CHUNK;
     float some[INT8_CHUNK];
     *scale = s.scale;
