@@ -23,23 +23,32 @@ static inline float hd_int8_divided(hd_real x, const float *column)
     return column ? (float)x / *column : (float)x;
 }
 
-/* Of a row whose columns have factors, or NULL. Absolute values are in order as their bits are; those of
-   infinity and NaN are largest. */
-static inline hd_int8_scale hd_int8_scale_of(const hd_real *row, const float *columns, size_t k)
+/* Absolute values are in order as their bits are; those of infinity and NaN are largest. */
+static inline uint32_t hd_int8_larger(uint32_t most, float x)
 {
-    uint32_t most = 0;
-    for (size_t i = 0; i < k; i++) {
-        const float x = hd_int8_divided(row[i], columns ? columns + i : NULL);
-        uint32_t bits;
-        memcpy(&bits, &x, sizeof bits);
-        bits &= 0x7fffffff;
-        most = bits > most ? bits : most;
-    }
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= 0x7fffffff;
+    return bits > most ? bits : most;
+}
+
+/* Of a row whose largest absolute value has these bits. */
+static inline hd_int8_scale hd_int8_scale_up_to(uint32_t most)
+{
     float max;
     memcpy(&max, &most, sizeof max);
     if (most >= 0x7f800000) return (hd_int8_scale){NAN, 0};
     if (max < 0x1p-110f) return (hd_int8_scale){0, 0}; /* 127 / max stays finite */
     return (hd_int8_scale){max / HD_INT8_MOST, HD_INT8_MOST / max};
+}
+
+/* Of a row of a weight whose columns have factors, or NULL. */
+static inline hd_int8_scale hd_int8_scale_of(const hd_real *row, const float *columns, size_t k)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < k; i++)
+        most = hd_int8_larger(most, hd_int8_divided(row[i], columns ? columns + i : NULL));
+    return hd_int8_scale_up_to(most);
 }
 
 static inline int8_t hd_int8_rounded(float x, float inverse)

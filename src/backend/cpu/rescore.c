@@ -45,12 +45,12 @@ static float exact(const float *x, const float *w, size_t k)
 static float margin(const float *x, size_t k, float step, int8_t *lines)
 {
     const size_t all = int8_up(k, INT8_CHUNK);
-    float scale;
-    const size_t count = int8_lines(lines, all, x, k, &scale);
+    const hd_int8_scale scale = hd_int8_scale_of(x, NULL, k);
+    const size_t count = int8_lines(lines, all, x, k, scale);
     const double squares = int8_squares(lines, all);
     double of_rows = (double)HD_INT8_MOST * HD_INT8_MOST * (double)k / 3;
     if (count > 1) of_rows /= (double)INT8_PARTS * INT8_PARTS;
-    return (float)(DEVIATIONS * sqrt((squares + of_rows) / 6) * (double)scale * (double)step);
+    return (float)(DEVIATIONS * sqrt((squares + of_rows) / 6) * (double)scale.scale * (double)step);
 }
 
 /* Columns of y from `least` on, and their number. */

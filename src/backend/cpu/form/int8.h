@@ -178,9 +178,9 @@ INLINE int8_t *int8_panels(const int8_shape *s, int8_part *t, int8_row *rows, co
     t->panel = panel, t->rows = rows, t->lines = 0;
     for (size_t i = 0; i < t->count; i++) {
         const float *x = p->a + (t->row + i) * p->a_stride;
-        for (size_t l = 0; l < p->k; l++) r->row[l] = x[l] * factor[l];
-        const size_t lines = int8_lines(line + waiting * t->deep, t->deep, r->row, p->k, &rows[i].scale);
-        rows[i].two = lines > 1, t->lines += lines, waiting += lines;
+        const hd_int8_scale scale = int8_multiplied(r->row, x, factor, p->k);
+        const size_t lines = int8_lines(line + waiting * t->deep, t->deep, r->row, p->k, scale);
+        rows[i] = (int8_row){scale.scale, lines > 1}, t->lines += lines, waiting += lines;
         if (waiting < s->rows) continue;
         panel = int8_panel(s, panel, line, s->rows, t->deep), waiting -= s->rows;
         if (waiting) memcpy(line, line + s->rows * t->deep, t->deep);

@@ -89,13 +89,21 @@ INLINE const float *int8_filled(float some[INT8_CHUNK], const float *x, size_t c
     return some;
 }
 
-/* One or two lines of `all` numbers each, one behind the other; returns how many. */
-INLINE size_t int8_lines(int8_t *to, size_t all, const float *x, size_t k, float *scale)
+/* A row times the factors of columns, and its scale: in one pass, since a row is soon rounded. */
+INLINE hd_int8_scale int8_multiplied(float *restrict to, const float *restrict x,
+                                     const float *restrict factor, size_t k)
 {
-    const hd_int8_scale s = hd_int8_scale_of(x, NULL, k);
+    uint32_t most = 0;
+    for (size_t l = 0; l < k; l++) most = hd_int8_larger(most, to[l] = x[l] * factor[l]);
+    return hd_int8_scale_up_to(most);
+}
+
+/* Of a row with this scale: one or two lines of `all` numbers each, one behind the other; returns how many.
+ */
+INLINE size_t int8_lines(int8_t *to, size_t all, const float *x, size_t k, hd_int8_scale s)
+{
     const size_t whole = k / INT8_CHUNK * INT8_CHUNK;
     float some[INT8_CHUNK];
-    *scale = s.scale;
     if (whole < all || !(s.inverse > 0)) memset(to, 0, all);
     if (!(s.inverse > 0)) return 1;
     int8_firsts(to, x, k, s.inverse);
