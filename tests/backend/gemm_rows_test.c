@@ -1,12 +1,12 @@
-/* Few rows with a matrix [K,N] that is read as it lies: the bits are those of the same product with its
-   transpose, on any number of threads. */
+/* Few rows with a matrix that is read as it lies: the bits are those of the same product with its transpose,
+   and of many rows, for which it is packed, on any number of threads. */
 #include "check.h"
 
 static void rows_meet_a_matrix_as_it_lies(void **state)
 {
     (void)state;
-    static const size_t sizes[][3] = {{1, 512, 128}, {2, 512, 128}, {1, 40, 700},
-                                      {1, 4096, 65}, {2, 36, 3},    {1, 7, 9}};
+    static const size_t sizes[][3] = {{1, 512, 128}, {2, 512, 128}, {1, 40, 700},   {1, 4096, 65},
+                                      {2, 36, 3},    {1, 7, 9},     {3, 130, 1030}, {13, 150, 700}};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         const size_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
         hd_real *a = malloc(m * k * sizeof *a), *b = malloc(k * n * sizeof *b),
@@ -32,10 +32,41 @@ static void rows_meet_a_matrix_as_it_lies(void **state)
     }
 }
 
+static hd_status multiply(hd_backend *cpu, hd_real *y, hd_real *a, hd_real *b, const size_t size[3],
+                          bool turned)
+{
+    const size_t m = size[0], n = size[1], k = size[2];
+    hd_tensor ta = hd_matrix(a, m, k), tb = turned ? hd_matrix(b, n, k) : hd_matrix(b, k, n),
+              ty = hd_matrix(y, m, n);
+    return cpu->kernel.gemm(cpu, &(hd_gemm_args){.y = &ty, .a = &ta, .b = &tb, .b_transposed = turned});
+}
+
+static void few_rows_have_the_bits_of_many(void **state)
+{
+    (void)state;
+    enum { MANY = 1300, N = 300, K = 530 };
+    static const size_t few[] = {5, 40, 107};
+    hd_real *a = malloc(MANY * K * sizeof *a), *b = malloc(K * N * sizeof *b),
+            *want = malloc(MANY * N * sizeof *want), *got = malloc(MANY * N * sizeof *got);
+    fill_normal(a, MANY * K, 1, 1), fill_normal(b, K * N, 1, 2);
+    for (int turned = 0; turned < 2; turned++)
+        for (int threads = 1; threads <= 3; threads++) {
+            hd_backend *cpu = backend_of("cpu", threads);
+            assert_int_equal(multiply(cpu, want, a, b, (const size_t[]){MANY, N, K}, turned), HD_OK);
+            for (size_t i = 0; i < COUNT_OF(few); i++) {
+                assert_int_equal(multiply(cpu, got, a, b, (const size_t[]){few[i], N, K}, turned), HD_OK);
+                assert_memory_equal(want, got, few[i] * N * sizeof *want);
+            }
+            hd_backend_free(cpu);
+        }
+    free(a), free(b), free(want), free(got);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_meet_a_matrix_as_it_lies),
+        cmocka_unit_test(few_rows_have_the_bits_of_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

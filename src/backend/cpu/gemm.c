@@ -107,13 +107,38 @@ static bool rows_are_shared(const job *j, size_t tiles, size_t strips)
     return idle_share(tiles, threads) + (columns ? UNEVEN : 0) <= idle_share(strips, threads);
 }
 
+/* Whether b is read as it lies: packed strip by strip by who multiplies it. Workers share the columns then.
+ */
+static bool b_lies(const job *j, const hd_gemm_args *g)
+{
+    const size_t tiles = (j->p.m + j->form->rows - 1) / j->form->rows,
+                 strips = (j->p.n + j->strip - 1) / j->strip, threads = (size_t)hd_team_size(j->cpu->team);
+    return !j->p.weight && j->b.stride && (!g->b_transposed || !g->a_transposed) &&
+           j->form->stores == HD_REAL && KERNEL(as_it_lies)(j->p.m, j->p.k) &&
+           (tiles < threads || idle_share(strips, threads) <= idle_share(tiles, threads) + UNEVEN);
+}
+
+/* Columns of a worker's share. */
+static size_t share_of(const job *j)
+{
+    const size_t strips = (j->p.n + j->strip - 1) / j->strip, threads = (size_t)hd_team_size(j->cpu->team);
+    return (strips + threads - 1) / threads * j->strip;
+}
+
+static bool rows_lie(const job *j)
+{
+    return j->form->stores == HD_REAL && KERNEL(rows_lie)(&j->p, share_of(j));
+}
+
 /* Packs what is to be packed: b, unless it was prepared or is read as it lies, and a for workers that share
    the columns. */
 static bool pack(job *j)
 {
     const size_t strips = (j->p.n + j->strip - 1) / j->strip,
                  tiles = (j->p.m + j->form->rows - 1) / j->form->rows,
-                 panels = j->by_rows || tiles < 2 || !j->form->panels ? 0 : j->form->panels(j->p.m, j->p.k);
+                 panels = j->by_rows || tiles < 2 || !j->form->panels || rows_lie(j)
+                              ? 0
+                              : j->form->panels(j->p.m, j->p.k);
     /* also for few rows: strips are read one after the other */
     const size_t b = j->p.weight || j->p.b_stride ? 0 : j->form->size(j->p.n, j->p.k),
                  begin = (b + HD_ALIGN - 1) / HD_ALIGN * HD_ALIGN;
@@ -162,9 +187,7 @@ static hd_status multiply(hd_backend *backend, const hd_gemm_args *g)
     if (lies(g) && cpu->unprepared->stores == HD_REAL && g->draw.p <= 0) return multiply_rows(&j), HD_OK;
     if (g->b_transposed && (!g->a_transposed || cpu->form->trains)) j.p.weight = g->b->prepared;
     j.form = j.p.weight ? cpu->form : cpu->unprepared, j.strip = j.form->strip;
-    if (!j.p.weight && g->b_transposed && !g->a_transposed && j.form->stores == HD_REAL &&
-        KERNEL(as_it_lies)(j.p.m))
-        j.p.b = j.b.b, j.p.b_stride = j.b.stride;
+    if (b_lies(&j, g)) j.p.b = j.b.b, j.p.b_stride = j.b.stride, j.p.b_across = !g->b_transposed;
     const size_t tile = j.form->rows, tiles = (j.p.m + tile - 1) / tile,
                  strips = (j.p.n + j.strip - 1) / j.strip, threads = (size_t)hd_team_size(cpu->team);
     j.by_rows = !j.p.b_stride && tiles >= threads && rows_are_shared(&j, tiles, strips);
@@ -173,7 +196,8 @@ static hd_status multiply(hd_backend *backend, const hd_gemm_args *g)
                  work = (j.by_rows ? tile * j.p.n : j.strip * j.p.m) * (j.p.k + 1),
                  share = (units + threads - 1) / threads;
     size_t grain = 1 + 16 * HD_GRAIN / work;
-    if (!j.by_rows && !j.panels && grain < share) grain = share; /* each piece packs all rows again */
+    /* each piece packs all rows again, or takes less of each row of b than lies together */
+    if (!j.by_rows && !j.panels && (!rows_lie(&j) || j.p.b_across) && grain < share) grain = share;
     hd_team_run(cpu->team, units, grain, multiply_part, &j);
     if (g->draw.p <= 0) return HD_OK;
     return backend->kernel.dropout(backend, &(hd_dropout_args){.y = g->y, .x = g->y, .draw = g->draw});

@@ -122,7 +122,7 @@ static bool weight_of(const grouping *g, part *t, const hd_grouped_args *a, size
     t->p.b_depth = t->p.k;
     if (prepared)
         t->p.weight = prepared;
-    else if (a->b_transposed && g->form->stores == HD_REAL && KERNEL(as_it_lies)(t->p.m))
+    else if (a->b_transposed && g->form->stores == HD_REAL && KERNEL(as_it_lies)(t->p.m, t->p.k))
         t->p.b = w, t->p.b_stride = a->b->stride;
     else
         t->b = (hd_packing){

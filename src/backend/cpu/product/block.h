@@ -7,11 +7,14 @@
 #include "backend/cpu/product/tile.h"
 
 enum {
-    K_BLOCK = HD_VECTOR_BYTES == 32 ? 256 : 512, /* a strip of b stays in L1, with AVX-512 in L2 */
-    TILES = 20,                                  /* whose panels of a stay in L2 */
-    A_BLOCK = TILES * K_BLOCK * TILE_ROWS,       /* numbers of a in panels */
-    LYING_TILES = TILES,                         /* for so many b is not packed as a whole: one block */
-    LINE = 64 / (int)sizeof(hd_real),            /* numbers of a cache line */
+    K_BLOCK = HD_VECTOR_BYTES == 32 ? 256 : 512,  /* a strip of b stays in L1, with AVX-512 in L2 */
+    TILES = 20,                                   /* whose panels of a stay in L2 */
+    A_BLOCK = TILES * K_BLOCK * TILE_ROWS,        /* numbers of a in panels */
+    LYING_BLOCKS = HD_VECTOR_BYTES == 32 ? 2 : 1, /* for so many b is not packed as a whole */
+    BESIDE =
+        4 * STRIP, /* columns of strips that are filled together: lines of a row do not end where one does */
+    PIECE = BESIDE * K_BLOCK,         /* numbers of b that are packed on the way */
+    LINE = 64 / (int)sizeof(hd_real), /* numbers of a cache line */
 };
 
 /* Rows of a block of a product k deep. */

@@ -6,7 +6,7 @@
 
 enum {
     AHEAD = 4,  /* lines of each row */
-    BESIDE = 4, /* panels that are filled together: the lines of a row do not end where a panel does */
+    PANELS = 4, /* that are filled together: the lines of a row do not end where a panel does */
 };
 
 size_t KERNEL(packed_size)(size_t n, size_t k)
@@ -74,11 +74,11 @@ INLINE void copy_narrow(hd_real *to, size_t across, const hd_real *from, size_t 
     }
 }
 
-/* Whole panels or strips that lie side by side, at most BESIDE of those that n numbers hold. Returns how many
+/* Whole panels or strips that lie side by side, at most PANELS of those that n numbers hold. Returns how many
    numbers of a row they are. */
 INLINE size_t copy_beside(hd_real *to, size_t across, const hd_real *from, size_t stride, size_t n, size_t k)
 {
-    const size_t some = n / across < BESIDE ? n / across : BESIDE;
+    const size_t some = n / across < PANELS ? n / across : PANELS;
     for (size_t i = 0; i < k; i++, from += stride) {
         for (size_t t = 0; t < some * across; t += LINE) __builtin_prefetch(from + 8 * stride + t);
         for (size_t t = 0; t < some; t++)

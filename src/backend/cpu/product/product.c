@@ -2,7 +2,7 @@
    first-level cache and panels of a in the second. A tile is TILE_ROWS rows by STRIP columns; rows left over
    at the end run the same chain of multiply-adds in a smaller tile, so an element's bits never depend on its
    neighbors. */
-#include "backend/cpu/product/block.h"
+#include "backend/cpu/product/ahead.h"
 #include "backend/cpu/product/turned.h"
 #include "backend/cpu/product/widen.h"
 
@@ -14,6 +14,16 @@
 enum {
     N_BLOCK = 384 / STRIP * STRIP, /* columns behind whose sums the function comes */
     STREAM_TILES = 2,              /* fewer read b as a stream, which hardware foresees */
+#ifdef HD_TILE_NEON
+    FEW = STRIP, /* columns for which rows of a are read as they lie: panels would not pay */
+    APART = STRIP,
+#else
+    FEW = 256,
+    APART = 512, /* the same where rows are not whole pages apart, whose lines would share one place in L1 */
+#endif
+    PAGE = 4096 / (int)sizeof(hd_real),
+    BOTH_TILES = 4, /* so many ask for a of the next block, too, */
+    A_STRIPS = 4,   /* in the last so many strips */
 };
 
 size_t KERNEL(strip)(void)
@@ -28,19 +38,13 @@ size_t KERNEL(tile_rows)(void)
 
 size_t KERNEL(panel_size)(void)
 {
-    return A_BLOCK + STRIP * K_BLOCK;
+    return A_BLOCK + PIECE;
 }
 
-bool KERNEL(as_it_lies)(size_t m)
+bool KERNEL(as_it_lies)(size_t m, size_t k)
 {
-    return m <= LYING_TILES * TILE_ROWS;
+    return m <= LYING_BLOCKS * block_rows(k);
 }
-
-/* Numbers that a tile should ask for: `step` for each four k, at most 4 LINE. */
-typedef struct ahead {
-    const hd_real *from;
-    size_t step;
-} ahead;
 
 /* One k more: row i of a at a + i*row, b a vector after the other. */
 INLINE void tile_step(vec s[TILE_ROWS][STRIP_VECTORS], int rows, int vectors, const hd_real *a, size_t row,
@@ -58,7 +62,8 @@ INLINE void tile_step(vec s[TILE_ROWS][STRIP_VECTORS], int rows, int vectors, co
 }
 
 /* `rows` by `vectors` vectors. Row i of a begins at a + i*row, its k-th number lies k*step further. What is
-   asked for of `next` is spread over the sums: many lines at once would make loads wait for them. */
+   asked for, of `next` and of the rows of c below, is spread over the sums: many lines at once would make
+   loads wait for them. */
 INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
                  const hd_real *b, size_t k, ahead next)
 {
@@ -67,13 +72,10 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
     for (int i = 0; i < rows; i++) UNROLL
     for (int j = 0; j < vectors; j++)
         s[i][j] = hd_load(p->start + (size_t)i * p->start_stride + (size_t)j * VL);
-    UNROLL
-    for (int i = 0; i < rows; i++) { /* the rows below come next */
-        const hd_real *below = p->c + (size_t)(TILE_ROWS + i) * p->c_stride;
-        __builtin_prefetch(below, 1), __builtin_prefetch(below + (size_t)vectors * VL - 1, 1);
-    }
+    ahead below = {p->c + TILE_ROWS * p->c_stride, p->c + (TILE_ROWS + rows - 1) * p->c_stride, p->c_stride};
     size_t l = 0;
-    for (; l + 4 <= k; l += 4, next.from += next.step) {
+    for (; l + 4 <= k; l += 4, below.from = ahead_further(&below), next.from = ahead_further(&next)) {
+        __builtin_prefetch(below.from, 1), __builtin_prefetch(below.from + (size_t)vectors * VL - 1, 1);
         UNROLL
         for (size_t u = 0; u < 4; u++) __builtin_prefetch(next.from + u * LINE, 0, 2);
         UNROLL
@@ -122,7 +124,8 @@ static void tile_panel(const place *p, int rows, int vectors, const hd_real *pan
 {
 #ifdef HD_TILE_NEON
     if (rows == TILE_ROWS && vectors == STRIP_VECTORS) {
-        for (size_t l = 0; l < next.step * (k / 4); l += LINE) __builtin_prefetch(next.from + l, 0, 2);
+        for (size_t l = 0; next.step && next.from + l < next.last + ASKED; l += LINE)
+            __builtin_prefetch(next.from + l, 0, 2);
         tile_neon(p->c, p->c_stride, p->start, p->start_stride, panel, b, k);
         return;
     }
@@ -173,61 +176,126 @@ static place place_at(const hd_product *p, size_t i, size_t j, size_t kb)
     return place_of(p, i, j, kb, zeros);
 }
 
+static size_t strips_in(size_t columns)
+{
+    return (columns + STRIP - 1) / STRIP;
+}
+
 /* Rows [i, i + count) of a, k from kb on, and what they are multiplied with in. */
 typedef struct block {
     size_t i, count, kb, kn;
     const hd_real *panels; /* one after the other; NULL: rows are read as they lie */
-    const hd_real *next;   /* of b behind the last strip, or NULL */
-    hd_real *piece;
+    region next_a;         /* of the block that follows */
+    hd_real *piece;        /* of b that is packed on the way */
     edge *beside;
 } block;
 
-/* Panels of a block; NULL where the few rows are read as they lie: a panel pays when strips reuse it. */
+bool KERNEL(rows_lie)(const hd_product *p, size_t columns)
+{
+    return !p->a_transposed && columns <= (p->a_stride % PAGE ? APART : FEW);
+}
+
+/* Panels of a block; NULL where the rows are read as they lie: a panel pays when strips reuse it. */
 static const hd_real *panels_of(const hd_product *p, const block *l, size_t strips, hd_real *panels)
 {
     if (p->panels) return p->panels + block_at(p, l->i, l->kb);
-    if (!p->a_transposed && (l->count < TILE_ROWS || strips < 2)) return NULL;
+    if ((!p->a_transposed && l->count < TILE_ROWS) || KERNEL(rows_lie)(p, strips * STRIP)) return NULL;
     KERNEL(pack_rows)(panels, p, l->i, l->count, l->kb, l->kn);
     return panels;
 }
 
-/* What follows in b when columns [from, till) of this block are done: the same ones further down, or those
-   beside them. */
-static const hd_real *behind(const hd_product *p, const block *l, size_t from, size_t till)
+/* The block that follows in rows up to row_end; of none `count` is 0. */
+static block after(const hd_product *p, const block *l, size_t row_end)
 {
-    if (p->b_stride || p->rounded) return NULL;
-    if (l->kb + l->kn < p->k) return p->b + from * p->b_depth + (l->kb + l->kn) * STRIP;
-    return till < p->n ? p->b + till * p->b_depth : NULL;
+    block n = *l;
+    n.kb = l->kb + l->kn;
+    if (n.kb >= p->k) n.kb = 0, n.i = l->i + l->count, n.count = row_end - n.i;
+    if (n.count > block_rows(p->k)) n.count = block_rows(p->k);
+    n.kn = p->k - n.kb < K_BLOCK ? p->k - n.kb : K_BLOCK;
+    return n;
 }
 
-/* Strip j down the rows, tile after tile, so that b stays in the first-level cache. */
-static void strip_down(const hd_product *p, const block *l, size_t j, bool last)
+/* What of a is packed for a block. */
+static region rows_of(const hd_product *p, const block *l)
+{
+    if (p->panels || !l->count) return (region){0};
+    if (p->a_transposed) return (region){p->a + l->kb * p->a_stride + l->i, p->a_stride, l->kn, l->count, 0};
+    return (region){p->a + l->i * p->a_stride + l->kb, p->a_stride, l->count, l->kn, 0};
+}
+
+/* What of b the columns [j, till) of a block read first. */
+static region columns_of(const hd_product *p, const block *l, size_t j, size_t till)
+{
+    const size_t left = till - j, width = left < STRIP ? left : STRIP, wide = left < BESIDE ? left : BESIDE;
+    if (p->rounded || j >= till || !l->count) return (region){0};
+    if (!p->b_stride) return region_of(p->b + j * p->b_depth + l->kb * STRIP, l->kn * STRIP);
+    if (p->b_across) return (region){p->b + l->kb * p->b_stride + j, p->b_stride, l->kn, wide, 0};
+    return (region){p->b + j * p->b_stride + l->kb, p->b_stride, width, l->kn, 0};
+}
+
+/* Strips in which l->next_a and what of b is next are to be asked for. */
+typedef struct left {
+    size_t a, b;
+} left;
+
+/* Strip j of b, as it is packed at `b`, down the rows, tile after tile, so that it stays in the first-level
+   cache. */
+static void strip_down(const hd_product *p, block *l, size_t j, const hd_real *b, region *next_b, left strips)
 {
     const size_t width = p->n - j < STRIP ? p->n - j : STRIP, tiles = l->count / TILE_ROWS;
-    const hd_real *b = l->piece;
-    ahead next = {b, 0};
-    if (p->b_stride) {
-        KERNEL(pack)(l->piece, p->b + j * p->b_stride + l->kb, p->b_stride, true, width, l->kn, 0, width);
-    } else if (p->rounded) {
-        const uint16_t *from = p->rounded + j * p->b_depth + l->kb * STRIP;
-        for (size_t at = 0; at < l->kn * STRIP; at += VL) hd_store(l->piece + at, widen(from + at));
-    } else {
-        b = p->b + j * p->b_depth + l->kb * STRIP;
-        next.from = last ? l->next : b + STRIP * p->b_depth;
-        if (next.from && tiles >= STREAM_TILES) next.step = 4 * STRIP / tiles;
-        if (!next.step) next.from = b;
-    }
+    size_t share_a = 0, share_b = 0, t = 0;
+    if (tiles >= STREAM_TILES) share_b = region_left(next_b) / (tiles * strips.b) + 1;
+    if (tiles >= BOTH_TILES && region_left(&l->next_a)) /* every other tile for each */
+        share_a = 2 * (region_left(&l->next_a) / (tiles * strips.a) + 1), share_b *= 2;
     int vectors = (int)((width + VL - 1) / VL);
-    for (size_t at = 0; at < l->count; at += TILE_ROWS, next.from += next.step * (l->kn / 4)) {
+    for (size_t at = 0; at < l->count; at += TILE_ROWS, t++) {
         const size_t i = l->i + at;
         int rows = l->count - at < TILE_ROWS ? (int)(l->count - at) : TILE_ROWS;
         place to = place_at(p, i, j, l->kb), inside = to;
+        ahead next = share_a && t % 2 ? region_take(&l->next_a, share_a, l->kn, b)
+                                      : region_take(next_b, share_b, l->kn, b);
         if (width % VL) inside = edge_in(l->beside, &to, rows, width);
         if (l->panels)
             tile_panel(&inside, rows, vectors, l->panels + at * l->kn, b, l->kn, next);
         else
             tile_rows(&inside, rows, vectors, p->a + i * p->a_stride + l->kb, p->a_stride, b, l->kn, next);
         if (width % VL) edge_out(l->beside, &to, rows, width);
+    }
+}
+
+/* Columns [j, till) of b for a block, packed: as many as go together, whose end is returned. */
+static size_t strips_of(const hd_product *p, const block *l, size_t j, size_t till, const hd_real **b)
+{
+    const size_t most = p->b_stride && p->b_across ? BESIDE : STRIP,
+                 width = till - j < most ? till - j : most;
+    *b = l->piece;
+    if (p->b_stride) {
+        const hd_real *from = p->b + (p->b_across ? l->kb * p->b_stride + j : j * p->b_stride + l->kb);
+        KERNEL(pack)(l->piece, from, p->b_stride, !p->b_across, width, l->kn, 0, width);
+    } else if (p->rounded) {
+        const uint16_t *from = p->rounded + j * p->b_depth + l->kb * STRIP;
+        for (size_t at = 0; at < l->kn * STRIP; at += VL) hd_store(l->piece + at, widen(from + at));
+    } else {
+        *b = p->b + j * p->b_depth + l->kb * STRIP;
+    }
+    return j + width;
+}
+
+/* Columns [from, till) of a block. */
+static void columns(const hd_product *p, block *l, size_t from, size_t till, const block *next)
+{
+    const size_t all = strips_in(till - from), first = all > A_STRIPS ? all - A_STRIPS : 0;
+    for (size_t j = from, end, finished = from; j < till; j = end) {
+        const hd_real *b;
+        end = strips_of(p, l, j, till, &b);
+        region next_b = end < till ? columns_of(p, l, end, till) : columns_of(p, next, from, till);
+        for (size_t at = j; at < end; at += STRIP) {
+            if ((at - from) / STRIP == first) l->next_a = rows_of(p, next);
+            strip_down(p, l, at, b + (at - j) * l->kn, &next_b,
+                       (left){strips_in(till - at), strips_in(end - at)});
+        }
+        if (l->kb + l->kn >= p->k && (end - finished >= N_BLOCK || end >= till))
+            KERNEL(finish)(p, l->i, l->count, finished, end), finished = end;
     }
 }
 
@@ -265,8 +333,11 @@ static void product_turned(const hd_product *p, size_t row, size_t rows, size_t 
         edge beside = {0};
         block l = {.i = row, .count = rows, .piece = piece, .beside = &beside};
         for (; l.kb < p->k || l.kb == 0; l.kb += K_BLOCK) {
+            const hd_real *b;
+            region none = {0};
             l.kn = p->k - l.kb < K_BLOCK ? p->k - l.kb : K_BLOCK;
-            strip_down(p, &l, j, true);
+            strips_of(p, &l, j, till, &b);
+            strip_down(p, &l, j, b, &none, (left){1, 1});
         }
     }
     KERNEL(finish)(p, row, rows, from, till);
@@ -276,23 +347,15 @@ void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t str
                      hd_real *panel)
 {
     size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n;
-    if (p->b_stride && row_end - row <= TURNED_ROWS) {
+    if (p->b_stride && !p->b_across && row_end - row <= TURNED_ROWS) {
         product_turned(p, row, row_end - row, from, till, panel + A_BLOCK);
         return;
     }
     edge beside = {0}; /* columns past the edge never hold anything but zeros and their sums */
-    block l = {.piece = panel + A_BLOCK, .beside = &beside};
-    for (l.i = row; l.i < row_end; l.i += l.count) {
-        l.count = row_end - l.i < block_rows(p->k) ? row_end - l.i : block_rows(p->k);
-        for (l.kb = 0; l.kb < p->k || l.kb == 0; l.kb += K_BLOCK) {
-            l.kn = p->k - l.kb < K_BLOCK ? p->k - l.kb : K_BLOCK;
-            l.panels = panels_of(p, &l, strip_end - strip, panel);
-            l.next = behind(p, &l, from, till);
-            for (size_t nb = from; nb < till; nb += N_BLOCK) {
-                const size_t end = till - nb < N_BLOCK ? till : nb + N_BLOCK;
-                for (size_t j = nb; j < end; j += STRIP) strip_down(p, &l, j, till - j <= STRIP);
-                if (l.kb + l.kn >= p->k) KERNEL(finish)(p, l.i, l.count, nb, end);
-            }
-        }
+    block none = {.i = row, .kb = p->k, .piece = panel + A_BLOCK, .beside = &beside};
+    for (block l = after(p, &none, row_end), next; l.count; l = next) {
+        l.panels = panels_of(p, &l, strip_end - strip, panel);
+        next = after(p, &l, row_end);
+        columns(p, &l, from, till, &next);
     }
 }

@@ -20,6 +20,7 @@ typedef struct hd_product {
     const void *weight;      /* not NULL: instead of b, what a form has packed (form/form.h) */
     const hd_real *panels;   /* not NULL: instead of a, all of it as KERNEL(pack_panels) packs it */
     size_t b_stride; /* not 0: b is not packed but stored [N,K] with rows this far apart, for few rows of a */
+    bool b_across;   /* then it is stored [K,N] */
     size_t m, n, k;
     bool add;
     const hd_real *bias; /* [n], or NULL */
@@ -35,8 +36,11 @@ size_t KERNEL(tile_rows)(void);                 /* rows that go through together
 size_t KERNEL(packed_size)(size_t n, size_t k); /* numbers in packed b */
 size_t KERNEL(panel_size)(void);                /* numbers of scratch for one thread's product */
 
-/* Whether m rows of a should meet a b [N,K] as it lies, rather than be packed for them. */
-bool KERNEL(as_it_lies)(size_t m);
+/* Whether m rows of a should meet a b as it lies, rather than be packed for them. */
+bool KERNEL(as_it_lies)(size_t m, size_t k);
+
+/* Whether rows of a are read as they lie where so many columns are multiplied at once, rather than packed. */
+bool KERNEL(rows_lie)(const hd_product *p, size_t columns);
 
 /* Packs columns [from, to) (from a multiple of the strip) of b [K,N], or of its transpose when b is stored
  * [N,K]. */

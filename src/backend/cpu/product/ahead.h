@@ -1,0 +1,56 @@
+/* What a product reads next, asked for while it sums: lines of memory that take long to come are then there.
+   A tile asks for a share, a few lines for each four k. */
+#ifndef HD_BACKEND_CPU_PRODUCT_AHEAD_H
+#define HD_BACKEND_CPU_PRODUCT_AHEAD_H
+
+#include "backend/cpu/product/block.h"
+
+enum { ASKED = 4 * LINE }; /* numbers at once */
+
+/* For each four k ASKED numbers, each time `step` further, up to `last`. */
+typedef struct ahead {
+    const hd_real *from, *last;
+    size_t step;
+} ahead;
+
+INLINE const hd_real *ahead_further(const ahead *a)
+{
+    return a->from < a->last ? a->from + a->step : a->last;
+}
+
+/* Rows of `columns` numbers, `stride` apart, of which some were asked for: ASKED numbers of each row, then
+   the next ones of each. */
+typedef struct region {
+    const hd_real *from;
+    size_t stride, rows, columns, asked;
+} region;
+
+/* One after the other. */
+static inline region region_of(const hd_real *from, size_t numbers)
+{
+    return (region){from, ASKED, numbers / ASKED, ASKED, 0};
+}
+
+static inline size_t region_left(const region *r)
+{
+    return (r->columns + ASKED - 1) / ASKED * r->rows - r->asked;
+}
+
+/* At most `count` of what is left, for a tile k deep; at `idle` where that is nothing. */
+static inline ahead region_take(region *r, size_t count, size_t k, const hd_real *idle)
+{
+    if (count > k / 4) count = k / 4;
+    if (!count || !region_left(r)) return (ahead){idle, idle, 0};
+    const size_t row = r->asked % r->rows;
+    if (count > r->rows - row) count = r->rows - row;
+    const hd_real *from = r->from + row * r->stride + r->asked / r->rows * ASKED;
+    const size_t far = (count - 1) * r->stride;
+    r->asked += count;
+#ifdef __aarch64__ /* whose tile asks before it sums, not meanwhile */
+    if (r->stride != ASKED) return (ahead){idle, idle, 0};
+#endif
+    if (r->stride != ASKED) return (ahead){from, from + far, r->stride};
+    return (ahead){from, from + far, (far + k / 4 - 1) / (k / 4)}; /* evenly */
+}
+
+#endif
