@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "base/system/team.h"
+#include "base/system/team_share.h"
 
 static hd_team *team_of(int threads)
 {
@@ -198,6 +198,25 @@ static void a_team_of_one_starts_no_thread(void **state)
     hd_team_free(NULL);
 }
 
+static void a_team_uses_as_many_as_it_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        int use, size;
+    } cases[] = {{2, 2}, {1, 1}, {0, 1}, {3, 3}, {9, 4}, {4, 4}};
+    hd_team *t = team_of(4);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cover c = {0};
+        hd_team_use(t, cases[i].use);
+        assert_int_equal(hd_team_size(t), cases[i].size);
+        assert_int_equal(hd_team_all(t), 4);
+        hd_team_run(t, 1000, 1, cover, &c);
+        for (size_t x = 0; x < 1000; x++) assert_int_equal(c.times[x], 1);
+        for (int w = cases[i].size; w < 8; w++) assert_int_equal(c.calls[w], 0);
+    }
+    hd_team_free(t);
+}
+
 static void sizes_are_as_asked(void **state)
 {
     (void)state;
@@ -241,6 +260,7 @@ int main(void)
         cmocka_unit_test(sleepers_are_always_woken),
         cmocka_unit_test(some_workers_may_be_left_out),
         cmocka_unit_test(a_team_of_one_starts_no_thread),
+        cmocka_unit_test(a_team_uses_as_many_as_it_is_told),
         cmocka_unit_test(sizes_are_as_asked),
         cmocka_unit_test(lack_of_memory_leaves_nothing),
     };

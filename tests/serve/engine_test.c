@@ -3,6 +3,8 @@
 #include "check.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <time.h>
 
 #include "api/tiny.h"
 #include "base/system/clock.h"
@@ -133,13 +135,13 @@ static void *visit_on(void *context)
     return NULL;
 }
 
-static void jobs_of_many_threads_get_what_each_gets_alone(void **state)
+static void many_ask(int threads)
 {
-    (void)state;
     pthread_t thread[THREADS];
     caller c[THREADS];
-    translate_alone();
-    hd_engine *e = engine_of(options_of());
+    hd_engine_opt o = options_of();
+    o.threads = threads;
+    hd_engine *e = engine_of(o);
     for (unsigned i = 0; i < THREADS; i++) {
         c[i] = (caller){e, i, 0};
         assert_int_equal(pthread_create(&thread[i], NULL, i ? ask_on : visit_on, &c[i]), 0);
@@ -152,7 +154,63 @@ static void jobs_of_many_threads_get_what_each_gets_alone(void **state)
     assert_int_equal(l.jobs[HD_JOB_DONE], THREADS * ROUNDS);
     assert_int_equal(l.waiting + l.running + l.refused + l.waiting_tokens, 0);
     hd_engine_free(e);
+}
+
+/* Of an engine with one lane and with several. */
+static void jobs_of_many_threads_get_what_each_gets_alone(void **state)
+{
+    (void)state;
+    translate_alone();
+    for (int threads = 1; threads <= 3; threads += 2) many_ask(threads);
     for (size_t i = 0; i < COUNT_OF(text); i++) hd_translations_release(&alone[i]);
+}
+
+/* Stays until another job is done, without a rest; 5 s at most. */
+static hd_status stay(hd_job *j, hd_run *r, const hd_model_folder *f, hd_err *err)
+{
+    waiter *other = *(waiter **)j->context;
+    const struct timespec moment = {.tv_nsec = 1000000};
+    (void)r, (void)f;
+    for (int i = 0; i < 5000; i++) {
+        pthread_mutex_lock(&other->lock);
+        int done = other->done;
+        pthread_mutex_unlock(&other->lock);
+        if (done) return HD_OK;
+        nanosleep(&moment, NULL);
+    }
+    return hd_err_set(err, HD_ELIMIT, "nobody else was served");
+}
+
+typedef struct staying {
+    waiter *other, own;
+} staying;
+
+static void wake_stayed(hd_job *j)
+{
+    j->context = &((staying *)j->context)->own;
+    wake(j);
+}
+
+static void a_lane_goes_on_while_another_is_held_up(void **state)
+{
+    (void)state;
+    waiter w = WAITER;
+    staying s = {&w, WAITER};
+    hd_line line = {text[0], strlen(text[0])};
+    double retry = 0;
+    hd_engine_opt o = options_of();
+    o.threads = 2;
+    hd_engine *e = engine_of(o);
+    hd_job visit = {.tokens = 1, .done = wake_stayed, .context = &s, .visit = stay};
+    hd_translate_job t = {{.tokens = 10, .done = wake, .context = &w}, &line, 1, 1, {0}};
+    assert_true(hd_engine_submit(e, &visit, &retry));
+    while (!hd_engine_now(e).running) sched_yield();
+    assert_true(hd_engine_submit(e, &t.job, &retry));
+    await(&s.own, 1);
+    assert_int_equal(visit.end, HD_JOB_DONE);
+    assert_int_equal(t.job.end, HD_JOB_DONE);
+    hd_translations_release(&t.found);
+    hd_engine_free(e);
 }
 
 /* A thousand lines, so that whoever comes behind them waits. */
@@ -380,6 +438,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_of_many_threads_get_what_each_gets_alone),
+        cmocka_unit_test(a_lane_goes_on_while_another_is_held_up),
         cmocka_unit_test(what_waits_is_bounded),
         cmocka_unit_test(who_leaves_or_is_late_frees_the_seats),
         cmocka_unit_test(jobs_take_turns),

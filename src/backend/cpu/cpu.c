@@ -8,6 +8,7 @@
 #include "backend/cpu/form/form.h"
 #include "backend/ranks.h"
 #include "base/system/machine.h"
+#include "base/system/team_share.h"
 #include "base/mem.h"
 
 static void *cpu_alloc(hd_backend *b, size_t bytes)
@@ -132,7 +133,7 @@ static char *grown(char **block, size_t *size, size_t bytes)
 
 char *hd_cpu_scratch(hd_cpu *cpu, size_t each)
 {
-    size_t workers = (size_t)hd_team_size(cpu->team), total;
+    size_t workers = (size_t)hd_team_all(cpu->team), total;
     each = (each + HD_ALIGN) / HD_ALIGN * HD_ALIGN;
     if (each <= cpu->scratch_each) return cpu->scratch;
     if (!hd_size_mul(each, workers, &total)) return NULL;

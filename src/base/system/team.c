@@ -3,7 +3,7 @@
    two bells, so that idle workers are never woken and never read a job that is being replaced. Easy to get
    wrong: the sleep. The caller stores the job number and then checks for a sleeper; a worker marks itself
    asleep and then checks the number; both with sequential consistency. */
-#include "base/system/team.h"
+#include "base/system/team_share.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -39,7 +39,7 @@ typedef struct worker {
 } worker;
 
 struct hd_team {
-    int threads, parts; /* parts: workers of the job at hand */
+    int threads, used, parts; /* used: of these; parts: workers of the job at hand */
     long spin_ns;
     worker *worker; /* worker[0] is the caller: no thread, no bells */
 };
@@ -192,6 +192,7 @@ hd_status hd_team_new(hd_team **out, int threads, hd_err *err)
     t->worker = hd_mem_array((size_t)threads, sizeof *t->worker);
     hd_status s =
         t->worker ? start_workers(t, threads, err) : hd_err_nomem(err, (size_t)threads * sizeof *t->worker);
+    t->used = t->threads;
     if (s)
         hd_team_free(t);
     else
@@ -214,13 +215,23 @@ void hd_team_free(hd_team *t)
 
 int hd_team_size(const hd_team *t)
 {
+    return t->used;
+}
+
+int hd_team_all(const hd_team *t)
+{
     return t->threads;
+}
+
+void hd_team_use(hd_team *t, int threads)
+{
+    t->used = threads < 1 ? 1 : threads < t->threads ? threads : t->threads;
 }
 
 void hd_team_run(hd_team *t, size_t count, size_t grain, hd_team_fn *fn, void *arg)
 {
     if (!count) return;
-    size_t threads = (size_t)t->threads, part = count / threads + (count % threads != 0);
+    size_t threads = (size_t)t->used, part = count / threads + (count % threads != 0);
     if (part < grain) part = grain;
     if (part >= count) {
         fn(arg, 0, count, 0);

@@ -1,4 +1,4 @@
-/* A model with a thread of its own, which opens it and then does jobs: those that wait join the ones being
+/* A model with threads of its own, which open it and then do jobs: those that wait join the ones being
    computed as soon as there are seats. Any thread may submit jobs. */
 #ifndef HD_SERVE_ENGINE_ENGINE_H
 #define HD_SERVE_ENGINE_ENGINE_H
@@ -22,10 +22,11 @@ typedef struct hd_engine_opt {
     hd_log log;
 } hd_engine_opt;
 
-/* Starts its thread, which opens the model; hd_engine_ready waits for that and says what went wrong. */
+/* Starts a thread, which opens the model; hd_engine_ready waits for that and says what went wrong. */
 hd_status hd_engine_new(hd_engine **out, const hd_engine_opt *opt, hd_err *err);
 hd_status hd_engine_ready(hd_engine *e, hd_err *err);
-/* Ends its thread, and jobs that wait or are being computed as STOPPED. Nothing can be submitted any more. */
+/* Ends its threads, and jobs that wait or are being computed as STOPPED. Nothing can be submitted any more.
+ */
 void hd_engine_stop(hd_engine *e);
 void hd_engine_free(hd_engine *e); /* the same, where it was not stopped; accepts NULL */
 

@@ -38,7 +38,7 @@ struct hd_job {
     uint64_t owner;            /* who asks, as a number: among several of them turns are fair */
     double deadline;           /* on the clock of hd_seconds; 0: none */
     const atomic_bool *cancel; /* set by whoever does not wait any more; NULL: nobody does that */
-    void (*done)(hd_job *j);   /* in the engine's thread */
+    void (*done)(hd_job *j);   /* in a thread of the engine */
     void *context;
     /* NULL: the job is one for the engine's worker. Otherwise it is done by this, between two turns of the
        others, with a run of its own. It calls hd_job_rests now and then. */
@@ -50,7 +50,7 @@ struct hd_job {
     hd_job *next;
     double submitted;
     double finish; /* by which jobs are served: serve/engine/queue.h */
-    void *visited; /* the engine, while it is visited */
+    void *visited; /* the lane, while it is visited */
 };
 
 /* Whether nobody waits for it any more. */
