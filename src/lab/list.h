@@ -6,6 +6,11 @@
 #define HD_EXPERIMENT_LIST(X) \
     X(forgetting)             \
     X(reversal)               \
+    X(scores)                 \
+    X(scale)                  \
+    X(order)                  \
+    X(mask)                   \
+    X(positions)              \
     X(bottleneck)             \
     X(vanishing)              \
     X(dilution)               \
