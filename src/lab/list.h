@@ -10,10 +10,13 @@
     X(scale)                  \
     X(order)                  \
     X(mask)                   \
+    X(sampling)               \
     X(positions)              \
     X(bottleneck)             \
     X(vanishing)              \
     X(dilution)               \
-    X(start)
+    X(start)                  \
+    X(search)                 \
+    X(gumbel)
 
 #endif

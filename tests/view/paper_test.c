@@ -33,6 +33,10 @@ static void fill(hd_paper *r)
                                   .col = names,
                                   .full = 10,
                                   .digits = 1});
+    hd_twig twig[] = {{.parent = -1, .name = "<sos>", .value = 1, .state = HD_TWIG_BEST},
+                      {.parent = 0, .name = "a", .value = 0.25, .state = HD_TWIG_PRUNED},
+                      {.parent = 0, .name = "b", .value = 0.75, .state = HD_TWIG_BEST}};
+    hd_paper_tree(r, &(hd_tree){.title = "Tree", .about = "shares", .twig = twig, .count = 3, .digits = 2});
     hd_paper_claim(r, "This is <true>.", true, "By %d.", 7);
     hd_paper_claim(r, "This is not.", false, "Not by %d.", 8);
     hd_paper_note(r, "Too strong: %s", "it is <nearly> so.");
@@ -76,6 +80,7 @@ static void text_has_all(void **state)
                                        "Held: This is <true>.",
                                        "By 7.",
                                        "10.0",
+                                       "<sos> 1.00\n├─ a 0.25  pruned\n└─ b 0.75  <- found\n",
                                        "Did not hold as worded: This is not.",
                                        "Too strong: it is <nearly> so."};
     hd_paper r;
@@ -111,7 +116,7 @@ static void json_has_all(void **state)
     assert_string_equal(json_string_value(member(claims, 0, "claim")), "This is <true>.");
     assert_true(json_is_false(member(claims, 1, "held")));
     assert_string_equal(json_string_value(member(claims, 1, "note")), "Too strong: it is <nearly> so.");
-    assert_int_equal(json_array_size(parts), 4);
+    assert_int_equal(json_array_size(parts), 5);
     assert_string_equal(json_string_value(member(parts, 0, "text")), "3 words & <tags>");
     json_t *row = json_array_get(member(parts, 1, "rows"), 2);
     assert_string_equal(json_string_value(json_array_get(row, 1)), "<c5>");
@@ -122,6 +127,10 @@ static void json_has_all(void **state)
     row = json_array_get(member(parts, 3, "rows"), 0);
     assert_true(json_number_value(json_array_get(row, 0)) == 10);
     assert_string_equal(json_string_value(json_array_get(member(parts, 3, "row_names"), 0)), "q<0>");
+    json_t *twigs = member(parts, 4, "twigs");
+    assert_int_equal(json_integer_value(member(twigs, 0, "parent")), -1);
+    assert_string_equal(json_string_value(member(twigs, 1, "state")), "pruned");
+    assert_true(json_number_value(member(twigs, 2, "value")) == 0.75);
     json_decref(o);
     hd_text_release(&out);
     hd_paper_release(&r);

@@ -155,6 +155,17 @@ void hd_paper_cells(hd_paper *r, const hd_cells *cells)
     p->cells.row = names(r, cells->row, cells->rows), p->cells.col = names(r, cells->col, cells->cols);
 }
 
+void hd_paper_tree(hd_paper *r, const hd_tree *tree)
+{
+    hd_part *p = add(r, HD_PART_TREE);
+    if (!p) return;
+    p->tree = *tree;
+    p->tree.title = kept_text(r, tree->title), p->tree.about = kept_text(r, tree->about);
+    p->tree.twig = kept(r, tree->twig, tree->count * sizeof *tree->twig);
+    if (!p->tree.twig) p->tree.count = 0;
+    for (size_t i = 0; i < p->tree.count; i++) p->tree.twig[i].name = kept_text(r, tree->twig[i].name);
+}
+
 void hd_paper_claim(hd_paper *r, const char *text, bool held, const char *format, ...)
 {
     va_list args;
@@ -179,6 +190,8 @@ bool hd_part_drawing(hd_part *p, hd_drawing *d)
         *d = hd_series_drawing(&p->series);
     else if (p->kind == HD_PART_CELLS)
         *d = hd_cells_drawing(&p->cells);
+    else if (p->kind == HD_PART_TREE)
+        *d = hd_tree_drawing(&p->tree);
     else
         return false;
     return true;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "view/draw/cells.h"
 #include "view/draw/series.h"
+#include "view/paper/tree.h"
 
 enum { HD_PAPER_LINES = 16 }; /* most of a plot */
 
@@ -18,7 +19,13 @@ typedef struct hd_paper_table {
     size_t count;
 } hd_paper_table;
 
-typedef enum hd_part_kind { HD_PART_WORDS, HD_PART_TABLE, HD_PART_SERIES, HD_PART_CELLS } hd_part_kind;
+typedef enum hd_part_kind {
+    HD_PART_WORDS,
+    HD_PART_TABLE,
+    HD_PART_SERIES,
+    HD_PART_CELLS,
+    HD_PART_TREE
+} hd_part_kind;
 
 typedef struct hd_part {
     hd_part_kind kind;
@@ -27,6 +34,7 @@ typedef struct hd_part {
         hd_paper_table table;
         hd_series_plot series;
         hd_cells cells;
+        hd_tree tree;
     };
 } hd_part;
 
@@ -69,6 +77,7 @@ void hd_paper_plot(hd_paper *r, const hd_series_plot *plot);
 /* A line of the last plot: x, y, and of a spread low and high, which may be NULL. */
 void hd_paper_line(hd_paper *r, const char *name, const hd_series *line);
 void hd_paper_cells(hd_paper *r, const hd_cells *cells);
+void hd_paper_tree(hd_paper *r, const hd_tree *tree);
 /* A claim, whether it held, and by how much. */
 void hd_paper_claim(hd_paper *r, const char *text, bool held, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

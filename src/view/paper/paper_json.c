@@ -66,9 +66,25 @@ static void put_cells(hd_text *to, const hd_cells *v)
     hd_member_end(to, ']');
 }
 
+static void put_tree(hd_text *to, const hd_tree *v)
+{
+    hd_member_text(to, "title", v->title);
+    hd_member_text(to, "about", v->about);
+    hd_member_begin(to, "twigs", '[');
+    for (size_t i = 0; i < v->count; i++) {
+        hd_member_begin(to, NULL, '{');
+        hd_member_number(to, "parent", v->twig[i].parent, DIGITS);
+        hd_member_text(to, "name", v->twig[i].name);
+        hd_member_number(to, "value", v->twig[i].value, DIGITS);
+        hd_member_text(to, "state", hd_twig_names[v->twig[i].state]);
+        hd_member_end(to, '}');
+    }
+    hd_member_end(to, ']');
+}
+
 static void put_part(hd_text *to, const hd_part *p)
 {
-    static const char *const kinds[] = {"words", "table", "plot", "cells"};
+    static const char *const kinds[] = {"words", "table", "plot", "cells", "tree"};
     hd_member_begin(to, NULL, '{');
     hd_member_text(to, "kind", kinds[p->kind]);
     switch (p->kind) {
@@ -83,6 +99,9 @@ static void put_part(hd_text *to, const hd_part *p)
         break;
     case HD_PART_CELLS:
         put_cells(to, &p->cells);
+        break;
+    case HD_PART_TREE:
+        put_tree(to, &p->tree);
         break;
     }
     hd_member_end(to, '}');

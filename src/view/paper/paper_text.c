@@ -55,6 +55,9 @@ void hd_paper_text(hd_text_pen *p, hd_paper *r)
         case HD_PART_CELLS:
             hd_cells_text(p, &part->cells);
             break;
+        case HD_PART_TREE:
+            hd_tree_text(p, &part->tree);
+            break;
         }
     }
     for (size_t i = 0; i < r->claims; i++) {
