@@ -4,14 +4,17 @@
 #define HD_LAB_LIST_H
 
 #define HD_EXPERIMENT_LIST(X) \
+    X(ngram)                  \
     X(forgetting)             \
     X(reversal)               \
     X(scores)                 \
     X(scale)                  \
     X(order)                  \
+    X(heads)                  \
     X(mask)                   \
     X(sampling)               \
     X(positions)              \
+    X(vectors)                \
     X(bottleneck)             \
     X(vanishing)              \
     X(dilution)               \

@@ -52,6 +52,17 @@ static void a_mask_hides_the_future(void **state)
     holds_until("mask", seeing_all, 2);
 }
 
+static void single_headed(hd_attention *at)
+{
+    at->heads = at->kv_heads = 1;
+}
+
+static void heads_look_each_for_itself(void **state)
+{
+    (void)state;
+    holds_until("heads", single_headed, 2);
+}
+
 /* Positions are the rows that are added. */
 static hd_status lose_positions(hd_backend *b, const hd_gather_args *a)
 {
@@ -78,6 +89,7 @@ int main(void)
         cmocka_unit_test(scores_are_divided_by_the_root_of_the_width),
         cmocka_unit_test(attention_ignores_order),
         cmocka_unit_test(a_mask_hides_the_future),
+        cmocka_unit_test(heads_look_each_for_itself),
         cmocka_unit_test(positions_tell_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
