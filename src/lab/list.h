@@ -9,12 +9,14 @@
     X(reversal)               \
     X(scores)                 \
     X(scale)                  \
+    X(apple)                  \
     X(order)                  \
     X(heads)                  \
     X(mask)                   \
     X(sampling)               \
     X(positions)              \
     X(vectors)                \
+    X(block)                  \
     X(bottleneck)             \
     X(vanishing)              \
     X(dilution)               \

@@ -63,6 +63,27 @@ static void heads_look_each_for_itself(void **state)
     holds_until("heads", single_headed, 2);
 }
 
+/* Of a sum of two only the second is left. */
+static hd_status lose_residuals(hd_backend *b, const hd_mix_args *a)
+{
+    hd_mix_args other = *a;
+    if (a->z && !a->add && a->a == 1 && a->b == 1) other.a = 0;
+    return lab_whole.mix(b, &other);
+}
+
+static void residuals_let_blocks_learn(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    const hd_paper *p = lab_run(&l, "block");
+    for (size_t i = 0; i < 4; i++) assert_true(p->claim[i].held);
+    l.backend->kernel.mix = lose_residuals;
+    p = lab_run(&l, "block");
+    assert_true(!hd_paper_held(p) && !p->claim[3].held);
+    lab_close(&l);
+}
+
 /* Positions are the rows that are added. */
 static hd_status lose_positions(hd_backend *b, const hd_gather_args *a)
 {
@@ -90,6 +111,7 @@ int main(void)
         cmocka_unit_test(attention_ignores_order),
         cmocka_unit_test(a_mask_hides_the_future),
         cmocka_unit_test(heads_look_each_for_itself),
+        cmocka_unit_test(residuals_let_blocks_learn),
         cmocka_unit_test(positions_tell_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

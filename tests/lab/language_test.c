@@ -40,11 +40,30 @@ static void counts_are_a_language_model(void **state)
     lab_close(&l);
 }
 
+static void without_similarities(hd_attention *at)
+{
+    at->ragged = NULL;
+}
+
+static void a_word_moves_toward_its_neighbor(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    const hd_paper *p = lab_run(&l, "apple");
+    assert_true(hd_paper_held(p) && !p->claim[1].held && p->claim[1].note); /* it is no softmax */
+    lab_break_attention(&l, without_similarities);
+    p = lab_run(&l, "apple");
+    assert_true(!p->claim[0].held);
+    lab_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(king_minus_man_plus_woman_is_queen),
         cmocka_unit_test(counts_are_a_language_model),
+        cmocka_unit_test(a_word_moves_toward_its_neighbor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
