@@ -1,6 +1,5 @@
 /* One block opened: the worked example of lecture 003 step by step, and blocks without one of their parts. */
 #include <math.h>
-#include <stdio.h>
 
 #include "lab/attention/tower.h"
 #include "lab/experiment.h"
@@ -21,45 +20,52 @@ typedef struct inside {
 
 static hd_status open_block(inside *to, hd_paper *paper, const hd_lab *lab, hd_err *err)
 {
-    static const char *const steps[] = {"enc.X",       "enc.mha_out",    "enc.add1",
-                                        "enc.norm1",   "enc.ffn.hidden", "enc.ffn.relu",
-                                        "enc.ffn.out", "enc.add2",       "enc.norm2"};
-    static const char *const what[] = {"words with positions",
-                                       "attention, times W_O",
-                                       "sum of both",
-                                       "norm of each row",
-                                       "x W1 + b1",
-                                       "ReLU",
-                                       "times W2 + b2",
-                                       "sum",
-                                       "norm: the block's output"};
+    enum { STEPS = 9, COLS = HD_LECTURE_WIDTH };
+    static const char *const steps[STEPS] = {"enc.X",       "enc.mha_out",    "enc.add1",
+                                             "enc.norm1",   "enc.ffn.hidden", "enc.ffn.relu",
+                                             "enc.ffn.out", "enc.add2",       "enc.norm2"};
+    static const char *const what[STEPS] = {"words with positions",
+                                            "attention, times W_O",
+                                            "sum of both",
+                                            "norm of each row",
+                                            "x W1 + b1",
+                                            "ReLU",
+                                            "times W2 + b2",
+                                            "sum",
+                                            "norm: the block's output"};
+    const hd_explain_matrix *m[STEPS] = {0};
+    double row[STEPS * COLS];
     hd_explain *x = NULL;
     hd_status s = hd_explain_run(&x, lab->run->backend, &(hd_explain_opt){0}, err);
     *to = (inside){0};
     hd_paper_table_of(paper, "The first row (\"how\") on its way through the encoder's block of lecture 003",
-                      5, 2);
-    static const char *const heads[] = {"matrix", "what it is", "mean", "deviation", "numbers"};
-    for (int i = 0; i < 5; i++) hd_paper_cell(paper, "%s", heads[i]);
-    const hd_explain_matrix *m[9] = {0};
-    for (int i = 0; !s && i < 9; i++) {
-        char text[96] = "";
+                      4, 2);
+    static const char *const heads[] = {"matrix", "what it is", "mean", "deviation"};
+    for (int i = 0; i < 4; i++) hd_paper_cell(paper, "%s", heads[i]);
+    for (int i = 0; !s && i < STEPS; i++) {
         double sum = 0, squares = 0;
         m[i] = hd_explain_find(x, steps[i]);
         if (!m[i]) s = hd_err_set(err, HD_EARG, "the worked example has no %s", steps[i]);
-        for (size_t c = 0; !s && c < m[i]->cols; c++) {
-            double v = (double)m[i]->value[c];
+        for (int c = 0; !s && c < COLS; c++) {
+            double v = row[i * COLS + c] = (double)m[i]->value[c];
             sum += v, squares += v * v;
-            size_t used = 0;
-            while (text[used]) used++;
-            snprintf(text + used, sizeof text - used, "%s%.2f", c ? " " : "", v);
         }
-        if (s) break;
-        const double n = (double)m[i]->cols, mean = sum / n, spread = squares - n * mean * mean;
-        if (i == 2) to->mean = mean, to->sd = root(spread / n), to->sample = root(spread / (n - 1));
-        hd_paper_cell(paper, "%s", steps[i]), hd_paper_cell(paper, "%s", what[i]),
-            hd_paper_cell(paper, "%.2f", mean);
-        hd_paper_cell(paper, "%.2f", root(spread / n)), hd_paper_cell(paper, "%s", text);
+        const double mean = sum / COLS, spread = squares - COLS * mean * mean;
+        if (i == 2) to->mean = mean, to->sd = root(spread / COLS), to->sample = root(spread / (COLS - 1));
+        hd_paper_cell(paper, "%s", steps[i]), hd_paper_cell(paper, "%s", what[i]);
+        hd_paper_cell(paper, "%.2f", fabs(mean) < 0.005 ? 0 : mean),
+            hd_paper_cell(paper, "%.2f", root(spread / COLS));
     }
+    if (!s)
+        hd_paper_cells(paper, &(hd_cells){.title = "Its numbers, step by step",
+                                          .across = "column (blue above 0, orange below)",
+                                          .downward = "matrix",
+                                          .value = row,
+                                          .rows = STEPS,
+                                          .cols = COLS,
+                                          .row = steps,
+                                          .full = 3,
+                                          .digits = 2});
     for (size_t i = 0; !s && i < m[0]->rows * m[0]->cols; i++)
         to->residual = fmax(to->residual,
                             fabs((double)m[0]->value[i] + (double)m[1]->value[i] - (double)m[2]->value[i])),
@@ -132,8 +138,6 @@ const hd_experiment hd_experiment_block = {
     .title = "One block opened",
     .lecture = 3,
     .rows = "136, 149-155",
-    .claim = "A block is attention and a feed-forward layer, each with its input added and then normed. "
-             "Every part has "
-             "its work to do.",
+    .claim = "A block is attention and a feed-forward layer, each with its input added and then normed.",
     .run = run,
 };
