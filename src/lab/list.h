@@ -6,6 +6,7 @@
 #define HD_EXPERIMENT_LIST(X) \
     X(ngram)                  \
     X(forgetting)             \
+    X(parallel)               \
     X(reversal)               \
     X(scores)                 \
     X(scale)                  \
@@ -21,7 +22,10 @@
     X(vanishing)              \
     X(dilution)               \
     X(start)                  \
+    X(alignment)              \
+    X(local)                  \
     X(search)                 \
+    X(forcing)                \
     X(gumbel)
 
 #endif

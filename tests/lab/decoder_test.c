@@ -75,12 +75,57 @@ static void any_first_state_will_do(void **state)
     lab_close(&l);
 }
 
+static void decoders_learn_where_to_look(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    assert_true(hd_paper_held(lab_run(&l, "alignment")));
+    lab_break_attention(&l, blind);
+    const hd_paper *p = lab_run(&l, "alignment");
+    assert_true(!hd_paper_held(p) && !p->claim[0].held);
+    lab_close(&l);
+}
+
+/* Windows that are not kept to. */
+static void farsighted(hd_attention *at)
+{
+    if (at->window > 0) at->window += 8;
+}
+
+static void windows_are_enough_where_order_is_kept(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    assert_true(hd_paper_held(lab_run(&l, "local")));
+    lab_break_attention(&l, farsighted);
+    const hd_paper *p = lab_run(&l, "local");
+    assert_true(!hd_paper_held(p) && !p->claim[0].held);
+    lab_close(&l);
+}
+
+static void the_truth_is_cheating(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    assert_true(hd_paper_held(lab_run(&l, "forcing")));
+    l.backend->kernel.recur = stubborn;
+    const hd_paper *p = lab_run(&l, "forcing");
+    assert_true(!hd_paper_held(p) && !p->claim[1].held);
+    lab_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_are_diluted),
         cmocka_unit_test(reversed_sources_are_easier),
         cmocka_unit_test(any_first_state_will_do),
+        cmocka_unit_test(decoders_learn_where_to_look),
+        cmocka_unit_test(windows_are_enough_where_order_is_kept),
+        cmocka_unit_test(the_truth_is_cheating),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

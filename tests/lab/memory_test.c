@@ -49,12 +49,33 @@ static void one_vector_is_a_bottleneck(void **state)
     lab_close(&l);
 }
 
+/* Attention that is computed over and over. */
+static hd_status slow(hd_backend *b, const hd_attend_args *a)
+{
+    hd_status s = HD_OK;
+    for (int i = 0; !s && i < 200; i++) s = lab_whole.attend(b, a);
+    return s;
+}
+
+static void recurrent_networks_wait(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    assert_true(hd_paper_held(lab_run(&l, "parallel")));
+    l.backend->kernel.attend = slow;
+    const hd_paper *p = lab_run(&l, "parallel");
+    assert_true(!hd_paper_held(p) && p->claim[0].held && !p->claim[2].held);
+    lab_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_vanish),
         cmocka_unit_test(gaps_are_forgotten),
         cmocka_unit_test(one_vector_is_a_bottleneck),
+        cmocka_unit_test(recurrent_networks_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

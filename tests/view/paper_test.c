@@ -37,6 +37,12 @@ static void fill(hd_paper *r)
                       {.parent = 0, .name = "a", .value = 0.25, .state = HD_TWIG_PRUNED},
                       {.parent = 0, .name = "b", .value = 0.75, .state = HD_TWIG_BEST}};
     hd_paper_tree(r, &(hd_tree){.title = "Tree", .about = "shares", .twig = twig, .count = 3, .digits = 2});
+    static const double turns[] = {1, 0, 0, 1};
+    hd_paper_film(
+        r, &(hd_film){.cells = {.title = "F", .rows = 1, .cols = 2, .row = names, .full = 1, .digits = 1},
+                      .value = turns,
+                      .caption = names,
+                      .count = 2});
     hd_paper_claim(r, "This is <true>.", true, "By %d.", 7);
     hd_paper_claim(r, "This is not.", false, "Not by %d.", 8);
     hd_paper_note(r, "Too strong: %s", "it is <nearly> so.");
@@ -131,7 +137,31 @@ static void json_has_all(void **state)
     assert_int_equal(json_integer_value(member(twigs, 0, "parent")), -1);
     assert_string_equal(json_string_value(member(twigs, 1, "state")), "pruned");
     assert_true(json_number_value(member(twigs, 2, "value")) == 0.75);
+    row = json_array_get(json_array_get(member(parts, 5, "frames"), 1), 0);
+    assert_true(json_number_value(json_array_get(row, 1)) == 1);
+    assert_string_equal(json_string_value(json_array_get(member(parts, 5, "captions"), 0)), "q<0>");
     json_decref(o);
+    hd_text_release(&out);
+    hd_paper_release(&r);
+}
+
+/* Frames are groups that are seen in turn, and none is left open. */
+static void films_move(void **state)
+{
+    (void)state;
+    hd_paper r;
+    hd_text out = {0};
+    hd_err err = {0};
+    fill(&r);
+    assert_int_equal(hd_paper_html(&out, &r, NULL, &err), HD_OK);
+    int open = 0, close = 0;
+    for (const char *p = out.data; (p = strstr(p, "<g class=\"frame\"")); p++) open++;
+    for (const char *p = out.data; (p = strstr(p, "</g>")); p++) close++;
+    assert_true(open == 2 && close == 2);
+    assert_in(out.data, "@keyframes f2{0%{visibility:visible}16.6667%,100%{visibility:hidden}}");
+    assert_in(out.data, "animation-delay:-3.6s");
+    assert_in(out.data, "animation-delay:-3s");
+    assert_in(out.data, "prefers-reduced-motion");
     hd_text_release(&out);
     hd_paper_release(&r);
 }
@@ -232,6 +262,7 @@ int main(void)
         cmocka_unit_test(pages_are_escaped),
         cmocka_unit_test(files_of_every_kind),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(films_move),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

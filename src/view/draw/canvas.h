@@ -48,6 +48,9 @@ typedef struct hd_canvas {
     hd_status (*image)(void *context, const hd_canvas_image *i, hd_err *err);
     void *context;
     bool tips; /* whether it shows them; they are not made otherwise */
+    /* What follows is frame i of so many, which are shown one after the other; i == of: there are no more.
+       NULL: nothing moves here. */
+    void (*frame)(void *context, size_t i, size_t of);
 } hd_canvas;
 
 #endif

@@ -99,7 +99,7 @@ static cairo_status_t take_bytes(void *context, const unsigned char *bytes, unsi
 /* Draws with c, which may scale. */
 static hd_status draw(cairo_t *c, const hd_drawing *d, const char *what, hd_err *err)
 {
-    hd_status s = d->draw(d, &(hd_canvas){width, rect, text, line, image, c, false}, err);
+    hd_status s = d->draw(d, &(hd_canvas){width, rect, text, line, image, c, false, NULL}, err);
     return s ? s : status_of(cairo_status(c), what, err);
 }
 
@@ -108,7 +108,7 @@ static hd_status lay_out(hd_drawing *d, hd_err *err)
 {
     cairo_surface_t *nothing = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
     cairo_t *c = cairo_create(nothing);
-    d->lay_out(d, &(hd_canvas){width, rect, text, line, image, c, false});
+    d->lay_out(d, &(hd_canvas){width, rect, text, line, image, c, false, NULL});
     hd_status s = status_of(cairo_status(c), "picture", err);
     cairo_destroy(c);
     cairo_surface_destroy(nothing);

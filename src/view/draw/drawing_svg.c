@@ -121,6 +121,33 @@ static hd_status image(void *context, const hd_canvas_image *i, hd_err *err)
     return s;
 }
 
+/* Each frame is a group that is seen in its turn, the last one for longer. By CSS: whoever wants less motion
+   sees the last one alone, which lies on top of the others. */
+static void frame(void *context, size_t i, size_t of)
+{
+    enum { MORE = 4 }; /* turns of the last frame beside its own */
+    static const double seconds = 0.6;
+    hd_text *to = context;
+    const double turns = (double)of + MORE;
+    if (i) hd_text_put(to, "</g>\n");
+    if (!i) {
+        hd_text_print(to, "<style>@keyframes f%zu{0%%{visibility:visible}", of);
+        hd_markup_number(to, 100 / turns, DIGITS);
+        hd_text_print(to, "%%,100%%{visibility:hidden}}@keyframes l%zu{0%%{visibility:visible}", of);
+        hd_markup_number(to, 100 * (1 + MORE) / turns, DIGITS);
+        hd_text_put(to, "%,100%{visibility:hidden}}</style>\n");
+    }
+    if (i == of) return;
+    hd_text_print(to, "<g class=\"frame\" style=\"animation:%c%zu ", i + 1 == of ? 'l' : 'f', of);
+    hd_markup_number(to, seconds * turns, DIGITS);
+    hd_text_put(to, "s step-end infinite;animation-delay:-");
+    hd_markup_number(to, seconds * (turns - (double)i), DIGITS);
+    hd_text_put(to, "s\">\n");
+    if (!i)
+        hd_text_put(
+            to, "<style>@media(prefers-reduced-motion:reduce){.frame{animation:none!important}}</style>\n");
+}
+
 static void head(hd_text *to, const hd_drawing *d)
 {
     hd_text_put(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"");
@@ -138,7 +165,7 @@ static void head(hd_text *to, const hd_drawing *d)
 hd_status hd_drawing_svg(hd_text_file *out, hd_drawing *d, hd_err *err)
 {
     hd_text *to = &out->text;
-    const hd_canvas canvas = {width, rect, text, line, image, to, true};
+    const hd_canvas canvas = {width, rect, text, line, image, to, true, frame};
     d->lay_out(d, &canvas);
     head(to, d);
     hd_status s = d->draw(d, &canvas, err);

@@ -144,15 +144,31 @@ static const char *const *names(hd_paper *r, const char *const *name, size_t cou
     return copy;
 }
 
+static hd_cells kept_cells(hd_paper *r, const hd_cells *cells)
+{
+    hd_cells c = *cells;
+    c.title = kept_text(r, cells->title), c.across = kept_text(r, cells->across);
+    c.downward = kept_text(r, cells->downward);
+    c.row = names(r, cells->row, cells->rows), c.col = names(r, cells->col, cells->cols);
+    return c;
+}
+
 void hd_paper_cells(hd_paper *r, const hd_cells *cells)
 {
     hd_part *p = add(r, HD_PART_CELLS);
     if (!p) return;
-    p->cells = *cells;
-    p->cells.title = kept_text(r, cells->title), p->cells.across = kept_text(r, cells->across);
-    p->cells.downward = kept_text(r, cells->downward);
+    p->cells = kept_cells(r, cells);
     p->cells.value = numbers(r, cells->value, cells->rows * cells->cols);
-    p->cells.row = names(r, cells->row, cells->rows), p->cells.col = names(r, cells->col, cells->cols);
+}
+
+void hd_paper_film(hd_paper *r, const hd_film *film)
+{
+    hd_part *p = add(r, HD_PART_FILM);
+    if (!p) return;
+    p->film = *film;
+    p->film.cells = kept_cells(r, &film->cells);
+    p->film.value = numbers(r, film->value, film->count * film->cells.rows * film->cells.cols);
+    p->film.caption = names(r, film->caption, film->count);
 }
 
 void hd_paper_tree(hd_paper *r, const hd_tree *tree)
@@ -192,6 +208,8 @@ bool hd_part_drawing(hd_part *p, hd_drawing *d)
         *d = hd_cells_drawing(&p->cells);
     else if (p->kind == HD_PART_TREE)
         *d = hd_tree_drawing(&p->tree);
+    else if (p->kind == HD_PART_FILM)
+        *d = hd_film_drawing(&p->film);
     else
         return false;
     return true;

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "view/draw/cells.h"
+#include "view/paper/film.h"
 #include "view/draw/series.h"
 #include "view/paper/tree.h"
 
@@ -24,7 +24,8 @@ typedef enum hd_part_kind {
     HD_PART_TABLE,
     HD_PART_SERIES,
     HD_PART_CELLS,
-    HD_PART_TREE
+    HD_PART_TREE,
+    HD_PART_FILM
 } hd_part_kind;
 
 typedef struct hd_part {
@@ -35,6 +36,7 @@ typedef struct hd_part {
         hd_series_plot series;
         hd_cells cells;
         hd_tree tree;
+        hd_film film;
     };
 } hd_part;
 
@@ -78,6 +80,7 @@ void hd_paper_plot(hd_paper *r, const hd_series_plot *plot);
 void hd_paper_line(hd_paper *r, const char *name, const hd_series *line);
 void hd_paper_cells(hd_paper *r, const hd_cells *cells);
 void hd_paper_tree(hd_paper *r, const hd_tree *tree);
+void hd_paper_film(hd_paper *r, const hd_film *film);
 /* A claim, whether it held, and by how much. */
 void hd_paper_claim(hd_paper *r, const char *text, bool held, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -52,6 +52,12 @@ static hd_status image(void *context, const hd_canvas_image *i, hd_err *err)
     return k->canvas->image(k->canvas->context, &moved, err);
 }
 
+static void frame(void *context, size_t i, size_t of)
+{
+    const column *k = context;
+    k->canvas->frame(k->canvas->context, i, of);
+}
+
 static void lay_out(hd_drawing *d, const hd_canvas *c)
 {
     const column *k = d->context;
@@ -67,7 +73,7 @@ static void lay_out(hd_drawing *d, const hd_canvas *c)
 static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
 {
     column *k = d->context;
-    const hd_canvas moved = {width, rect, text, line, image, k, c->tips};
+    const hd_canvas moved = {width, rect, text, line, image, k, c->tips, c->frame ? frame : NULL};
     hd_status s = HD_OK;
     k->canvas = c, k->down = 0;
     for (size_t i = 0; !s && i < k->paper->parts; i++) {

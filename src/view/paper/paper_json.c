@@ -54,15 +54,31 @@ static void put_series(hd_text *to, const hd_series_plot *v)
     hd_member_end(to, ']');
 }
 
-static void put_cells(hd_text *to, const hd_cells *v)
+static void put_rows(hd_text *to, const char *key, const hd_cells *v)
+{
+    hd_member_begin(to, key, '[');
+    for (size_t i = 0; i < v->rows; i++) put_numbers(to, NULL, v->value + i * v->cols, v->cols);
+    hd_member_end(to, ']');
+}
+
+static void put_names_of(hd_text *to, const hd_cells *v)
 {
     hd_member_text(to, "title", v->title);
     hd_member_text(to, "across", v->across);
     hd_member_text(to, "downward", v->downward);
     put_names(to, "row_names", v->row, v->rows);
     put_names(to, "column_names", v->col, v->cols);
-    hd_member_begin(to, "rows", '[');
-    for (size_t i = 0; i < v->rows; i++) put_numbers(to, NULL, v->value + i * v->cols, v->cols);
+}
+
+static void put_frames(hd_text *to, const hd_film *v)
+{
+    put_names_of(to, &v->cells);
+    put_names(to, "captions", v->caption, v->count);
+    hd_member_begin(to, "frames", '[');
+    for (size_t i = 0; i < v->count; i++) {
+        hd_cells c = hd_film_at(v, i);
+        put_rows(to, NULL, &c);
+    }
     hd_member_end(to, ']');
 }
 
@@ -84,7 +100,7 @@ static void put_tree(hd_text *to, const hd_tree *v)
 
 static void put_part(hd_text *to, const hd_part *p)
 {
-    static const char *const kinds[] = {"words", "table", "plot", "cells", "tree"};
+    static const char *const kinds[] = {"words", "table", "plot", "cells", "tree", "film"};
     hd_member_begin(to, NULL, '{');
     hd_member_text(to, "kind", kinds[p->kind]);
     switch (p->kind) {
@@ -98,7 +114,11 @@ static void put_part(hd_text *to, const hd_part *p)
         put_series(to, &p->series);
         break;
     case HD_PART_CELLS:
-        put_cells(to, &p->cells);
+        put_names_of(to, &p->cells);
+        put_rows(to, "rows", &p->cells);
+        break;
+    case HD_PART_FILM:
+        put_frames(to, &p->film);
         break;
     case HD_PART_TREE:
         put_tree(to, &p->tree);

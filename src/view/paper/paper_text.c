@@ -58,6 +58,9 @@ void hd_paper_text(hd_text_pen *p, hd_paper *r)
         case HD_PART_TREE:
             hd_tree_text(p, &part->tree);
             break;
+        case HD_PART_FILM:
+            hd_film_text(p, &part->film);
+            break;
         }
     }
     for (size_t i = 0; i < r->claims; i++) {

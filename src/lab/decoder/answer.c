@@ -1,0 +1,74 @@
+/* Greedy search over new pairs, and a probe of attention. */
+#include "lab/decoder/answer.h"
+
+#include <string.h>
+
+#include "decode/search.h"
+#include "op/probe.h"
+
+enum { EXTRA = 4, NEW = 1000001 }; /* words beyond the right length; odd: never learned from */
+
+hd_status hd_answer_judge(double *share, hd_learner *l, int32_t length, hd_err *err)
+{
+    hd_stepper stepper = {0};
+    hd_found *found = NULL;
+    hd_lot *b = l->lot;
+    size_t right = 0, all = 0, at = 0;
+    int32_t most = 0;
+    hd_learner_draw(b, l, length, NEW);
+    for (size_t i = 0; i < b->items; i++) most = most > b->target_len[i] ? most : b->target_len[i];
+    const hd_search_opt o = {.kind = HD_SEARCH_GREEDY,
+                             .end = HD_LEARNER_END,
+                             .max_length = (size_t)most + EXTRA,
+                             .unscored = true};
+    hd_status s =
+        hd_encdec_stepper(&stepper, l->model, b->source, b->source_len, b->items, HD_LEARNER_BEGIN, err);
+    if (!s) s = hd_search(&found, l->run, &stepper, &o, err);
+    for (size_t i = 0; !s && i < b->items; at += (size_t)b->target_len[i++]) {
+        const hd_guess *g = hd_found_at(found, i);
+        for (size_t k = 0; k < (size_t)b->target_len[i]; k++)
+            all++, right += k < g->length && g->ids[k] == b->target[at + k];
+    }
+    *share = all ? (double)right / (double)all : 0;
+    hd_found_free(found);
+    hd_stepper_release(&stepper);
+    return s;
+}
+
+typedef struct watch {
+    hd_gaze *to;
+    size_t count;
+} watch;
+
+/* All rows at once, or one after the other. */
+static void take(void *context, hd_run *r, const hd_offer *offer)
+{
+    watch *w = context;
+    const size_t n = hd_count_of(offer->t), room = sizeof w->to->weight / sizeof *w->to->weight;
+    hd_real *x;
+    if (strcmp(offer->name, "dec.0.cross.softmax") || w->count + n > room) return;
+    if ((x = hd_host_take(r, n * sizeof *x)) && hd_read(r, offer->t, x))
+        for (size_t i = 0; i < n; i++) w->to->weight[w->count++] = (double)x[i];
+}
+
+hd_status hd_gaze_take(hd_gaze *to, hd_learner *l, int32_t length, uint64_t number, hd_err *err)
+{
+    hd_run *r = l->run;
+    hd_lot *b = l->lot;
+    watch w = {to, 0};
+    const hd_probe probe = {.take = take, .context = &w};
+    hd_learner_draw(b, l, length, NEW + 2 + 2 * number);
+    b->items = 1, b->source_rows = (size_t)b->source_len[0], b->target_rows = (size_t)b->target_len[0];
+    to->sources = b->source_rows, to->targets = b->target_rows;
+    memcpy(to->source, b->source, to->sources * sizeof *to->source);
+    memcpy(to->target, b->target, to->targets * sizeof *to->target);
+    hd_run_begin(r, HD_INFERENCE);
+    r->probe = &probe;
+    hd_learner_rows(l, b, NULL);
+    r->probe = NULL;
+    hd_status s = hd_run_status(r, err);
+    if (!s && w.count != to->sources * to->targets)
+        s = hd_err_set(err, HD_EARG, "attention of %zu words to %zu gave %zu weights", to->targets,
+                       to->sources, w.count);
+    return s;
+}
