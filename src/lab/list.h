@@ -5,6 +5,7 @@
 
 #define HD_EXPERIMENT_LIST(X) \
     X(ngram)                  \
+    X(ladder)                 \
     X(forgetting)             \
     X(parallel)               \
     X(reversal)               \
@@ -16,9 +17,11 @@
     X(mask)                   \
     X(sampling)               \
     X(positions)              \
+    X(experts)                \
     X(vectors)                \
-    X(block)                  \
     X(bottleneck)             \
+    X(block)                  \
+    X(relative)               \
     X(vanishing)              \
     X(dilution)               \
     X(start)                  \

@@ -1,69 +1,68 @@
-/* Experiments on words and language: what they say of the engine as it is, and of one that is broken. */
+/* Experiments on language models: what they say of the engine as it is, and of one that is broken. */
 #include "lab/lab.h"
 
-/* What is taken away is added. */
-static hd_status sums_alone(hd_backend *b, const hd_mix_args *a)
+/* Updates that change nothing. */
+static hd_status idle(hd_backend *b, const hd_update_args *a)
 {
-    hd_mix_args other = *a;
-    other.b = (float)fabs((double)a->b);
-    return lab_whole.mix(b, &other);
+    (void)b, (void)a;
+    return HD_OK;
 }
 
-static void king_minus_man_plus_woman_is_queen(void **state)
+/* Distances are not looked at. */
+static void placeless(hd_attention *at)
+{
+    at->distance = NULL;
+}
+
+/* Biases that do not follow the loads. */
+static hd_status unmoved(hd_backend *b, const hd_balance_args *a)
+{
+    hd_balance_args other = *a;
+    other.rate = 0;
+    return lab_whole.balance(b, &other);
+}
+
+static void kinds_stand_on_a_ladder(void **state)
 {
     (void)state;
     laboratory l;
     lab_open(&l);
-    assert_true(hd_paper_held(lab_run(&l, "vectors")));
-    l.backend->kernel.mix = sums_alone;
-    const hd_paper *p = lab_run(&l, "vectors");
-    assert_true(p->claim[0].held && !p->claim[1].held);
+    assert_true(hd_paper_held(lab_run(&l, "ladder")));
+    l.backend->kernel.update = idle;
+    const hd_paper *p = lab_run(&l, "ladder");
+    assert_true(!hd_paper_held(p) && !p->claim[0].held);
     lab_close(&l);
 }
 
-static hd_status logarithms(hd_backend *b, const hd_softmax_args *a)
-{
-    hd_softmax_args other = *a;
-    other.log = !a->log;
-    return lab_whole.softmax(b, &other);
-}
-
-static void counts_are_a_language_model(void **state)
+static void biases_even_out_loads(void **state)
 {
     (void)state;
     laboratory l;
     lab_open(&l);
-    assert_true(hd_paper_held(lab_run(&l, "ngram")));
-    l.backend->kernel.softmax = logarithms;
-    const hd_paper *p = lab_run(&l, "ngram");
-    assert_true(p->claim[0].held && !p->claim[3].held);
+    assert_true(hd_paper_held(lab_run(&l, "experts")));
+    l.backend->kernel.balance = unmoved;
+    const hd_paper *p = lab_run(&l, "experts");
+    assert_true(!hd_paper_held(p) && p->claim[0].held && !p->claim[1].held);
     lab_close(&l);
 }
 
-static void without_similarities(hd_attention *at)
-{
-    at->ragged = NULL;
-}
-
-static void a_word_moves_toward_its_neighbor(void **state)
+static void distances_reach_beyond(void **state)
 {
     (void)state;
     laboratory l;
     lab_open(&l);
-    const hd_paper *p = lab_run(&l, "apple");
-    assert_true(hd_paper_held(p) && !p->claim[1].held && p->claim[1].note); /* it is no softmax */
-    lab_break_attention(&l, without_similarities);
-    p = lab_run(&l, "apple");
-    assert_true(!p->claim[0].held);
+    assert_true(hd_paper_held(lab_run(&l, "relative")));
+    lab_break_attention(&l, placeless);
+    assert_true(!hd_paper_held(lab_run(&l, "relative")));
     lab_close(&l);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(king_minus_man_plus_woman_is_queen),
-        cmocka_unit_test(counts_are_a_language_model),
-        cmocka_unit_test(a_word_moves_toward_its_neighbor),
+        cmocka_unit_test(kinds_stand_on_a_ladder),
+        cmocka_unit_test(biases_even_out_loads),
+        cmocka_unit_test(distances_reach_beyond),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

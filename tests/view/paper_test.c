@@ -122,7 +122,7 @@ static void json_has_all(void **state)
     assert_string_equal(json_string_value(member(claims, 0, "claim")), "This is <true>.");
     assert_true(json_is_false(member(claims, 1, "held")));
     assert_string_equal(json_string_value(member(claims, 1, "note")), "Too strong: it is <nearly> so.");
-    assert_int_equal(json_array_size(parts), 5);
+    assert_int_equal(json_array_size(parts), 6);
     assert_string_equal(json_string_value(member(parts, 0, "text")), "3 words & <tags>");
     json_t *row = json_array_get(member(parts, 1, "rows"), 2);
     assert_string_equal(json_string_value(json_array_get(row, 1)), "<c5>");
