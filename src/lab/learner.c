@@ -40,7 +40,7 @@ void hd_learner_close(hd_learner *l)
     *l = (hd_learner){0};
 }
 
-void hd_learner_draw(hd_lot *to, const hd_learner *l, int32_t length, uint64_t number)
+void hd_learner_draw(hd_learner_lot *to, const hd_learner *l, int32_t length, uint64_t number)
 {
     const hd_learner_opt *o = &l->opt;
     hd_rng rng = hd_rng_make(o->seed, 100 + number);
@@ -61,7 +61,7 @@ void hd_learner_draw(hd_lot *to, const hd_learner *l, int32_t length, uint64_t n
     }
 }
 
-hd_rows hd_learner_rows(hd_learner *l, const hd_lot *b, hd_encoded *memory)
+hd_rows hd_learner_rows(hd_learner *l, const hd_learner_lot *b, hd_encoded *memory)
 {
     hd_run *r = l->run;
     hd_encoded from = hd_encdec_encode(r, l->model,
@@ -79,7 +79,7 @@ hd_status hd_learner_learn(hd_learner *l, uint32_t steps, uint32_t of, double ra
     double sum = 0, tokens = 0;
     for (uint32_t i = 0; !s && i < steps; i++) {
         uint32_t step = (uint32_t)++l->lots;
-        hd_lot *b = l->lot;
+        hd_learner_lot *b = l->lot;
         hd_learner_draw(b, l, 0, 2 * l->lots);
         r->now.seed = l->opt.seed, r->now.number = step;
         hd_run_begin(r, HD_TRAIN);
@@ -102,7 +102,7 @@ hd_status hd_learner_judge(double *share, hd_learner *l, int32_t length, hd_err 
     size_t right = 0, all = 0;
     hd_status s = HD_OK;
     for (uint64_t k = 0; !s && k < JUDGED; k++) {
-        hd_lot *b = l->lot;
+        hd_learner_lot *b = l->lot;
         hd_learner_draw(b, l, length, 2 * k + 1);
         hd_run_begin(r, HD_INFERENCE);
         hd_tensor *best = hd_argmax(r, hd_encdec_logits(r, l->model, hd_learner_rows(l, b, NULL)));

@@ -19,13 +19,13 @@ typedef struct hd_learner_opt {
 } hd_learner_opt;
 
 /* Pairs of a step, as models read them. */
-typedef struct hd_lot {
+typedef struct hd_learner_lot {
     size_t items, source_rows, target_rows;
     int32_t source_len[HD_LEARNER_ITEMS], target_len[HD_LEARNER_ITEMS];
     int32_t source[HD_LEARNER_ITEMS * (HD_EXERCISE_SOURCE + 1)];
     int32_t input[HD_LEARNER_ITEMS * (HD_EXERCISE_TARGET + 1)],
         target[HD_LEARNER_ITEMS * (HD_EXERCISE_TARGET + 1)];
-} hd_lot;
+} hd_learner_lot;
 
 typedef struct hd_learner {
     hd_run *run; /* borrowed */
@@ -33,7 +33,7 @@ typedef struct hd_learner {
     hd_encdec *model;
     hd_optimizer optimizer;
     uint64_t lots; /* learned from so far */
-    hd_lot *lot;
+    hd_learner_lot *lot;
 } hd_learner;
 
 /* A model of that width with two heads, whose words are those of an exercise. */
@@ -45,10 +45,10 @@ void hd_learner_close(hd_learner *l); /* accepts {0} */
 
 /* Pairs of that length; 0: of those it learns. number: which lot, from 0 on; lots that are learned from have
    even numbers. */
-void hd_learner_draw(hd_lot *to, const hd_learner *l, int32_t length, uint64_t number);
+void hd_learner_draw(hd_learner_lot *to, const hd_learner *l, int32_t length, uint64_t number);
 /* Rows of the decoder before the output layer, of a step that was begun; the memory of the encoder, if
    asked for. */
-hd_rows hd_learner_rows(hd_learner *l, const hd_lot *lot, hd_encoded *memory);
+hd_rows hd_learner_rows(hd_learner *l, const hd_learner_lot *lot, hd_encoded *memory);
 
 /* So many updates, with a rate that falls to 0 over all `of` of them; *loss, which may be NULL, is the mean
    of the last tenth, nats a token. */

@@ -17,7 +17,7 @@ static hd_status write_reports(hd_metric *const *metric, size_t systems, hd_text
 {
     static double score[CELLS][SAMPLES];
     static const char *const names[SYSTEMS] = {"a", "\xff"};
-    double *into[CELLS];
+    double *into[CELLS] = {0};
     hd_score_report_cell cell[CELLS] = {0};
     size_t cells = systems * HD_METRICS;
     for (size_t i = 0; i < cells; i++) into[i] = score[i];

@@ -12,7 +12,7 @@ hd_status hd_answer_judge(double *share, hd_learner *l, int32_t length, hd_err *
 {
     hd_stepper stepper = {0};
     hd_found *found = NULL;
-    hd_lot *b = l->lot;
+    hd_learner_lot *b = l->lot;
     size_t right = 0, all = 0, at = 0;
     int32_t most = 0;
     hd_learner_draw(b, l, length, NEW);
@@ -54,7 +54,7 @@ static void take(void *context, hd_run *r, const hd_offer *offer)
 hd_status hd_gaze_take(hd_gaze *to, hd_learner *l, int32_t length, uint64_t number, hd_err *err)
 {
     hd_run *r = l->run;
-    hd_lot *b = l->lot;
+    hd_learner_lot *b = l->lot;
     watch w = {to, 0};
     const hd_probe probe = {.take = take, .context = &w};
     hd_learner_draw(b, l, length, NEW + 2 + 2 * number);

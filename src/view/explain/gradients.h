@@ -2,7 +2,7 @@
 #ifndef HD_VIEW_EXPLAIN_GRADIENTS_H
 #define HD_VIEW_EXPLAIN_GRADIENTS_H
 
-#include "show/gradients.h"
+#include "show/backward/gradients.h"
 #include "view/paper/paper.h"
 
 /* Fills a paper that is empty; asks for its status. */

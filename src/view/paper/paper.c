@@ -18,7 +18,7 @@ void hd_paper_init(hd_paper *r)
 void hd_paper_release(hd_paper *r)
 {
     for (size_t i = 0; i < r->parts; i++)
-        if (r->part[i]->kind == HD_PART_TABLE) hd_text_release(&r->part[i]->table.cells);
+        if (r->part[i]->kind == HD_PAPER_TABLE) hd_text_release(&r->part[i]->table.cells);
     hd_mem_free(r->part);
     hd_mem_free(r->claim);
     hd_arena_release(&r->memory);
@@ -30,7 +30,7 @@ hd_status hd_paper_status(const hd_paper *r, hd_err *err)
     hd_status s = r->err.status;
     if (s) *err = r->err;
     for (size_t i = 0; !s && i < r->parts; i++)
-        if (r->part[i]->kind == HD_PART_TABLE) s = hd_text_status(&r->part[i]->table.cells, err);
+        if (r->part[i]->kind == HD_PAPER_TABLE) s = hd_text_status(&r->part[i]->table.cells, err);
     return s;
 }
 
@@ -66,22 +66,22 @@ static const char *printed(hd_paper *r, const char *format, va_list args)
     return kept_text(r, text);
 }
 
-static hd_part *add(hd_paper *r, hd_part_kind kind)
+static hd_paper_part *add(hd_paper *r, hd_paper_kind kind)
 {
-    hd_part *p = r->err.status ? NULL : hd_arena_array(&r->memory, 1, sizeof *p, &r->err);
+    hd_paper_part *p = r->err.status ? NULL : hd_arena_array(&r->memory, 1, sizeof *p, &r->err);
     if (!p || hd_mem_reserve(&r->part, &r->part_room, r->parts + 1, sizeof *r->part, &r->err)) return NULL;
     p->kind = kind;
     return r->part[r->parts++] = p;
 }
 
-static hd_part *last(hd_paper *r, hd_part_kind kind)
+static hd_paper_part *last(hd_paper *r, hd_paper_kind kind)
 {
     return !r->err.status && r->parts && r->part[r->parts - 1]->kind == kind ? r->part[r->parts - 1] : NULL;
 }
 
 void hd_paper_say(hd_paper *r, const char *format, ...)
 {
-    hd_part *p = add(r, HD_PART_WORDS);
+    hd_paper_part *p = add(r, HD_PAPER_WORDS);
     va_list args;
     va_start(args, format);
     if (p) p->words = printed(r, format, args);
@@ -90,13 +90,13 @@ void hd_paper_say(hd_paper *r, const char *format, ...)
 
 void hd_paper_table_of(hd_paper *r, const char *title, size_t columns, size_t left)
 {
-    hd_part *p = add(r, HD_PART_TABLE);
+    hd_paper_part *p = add(r, HD_PAPER_TABLE);
     if (p) p->table = (hd_paper_table){.title = kept_text(r, title), .columns = columns, .left = left};
 }
 
 void hd_paper_cell(hd_paper *r, const char *format, ...)
 {
-    hd_part *p = last(r, HD_PART_TABLE);
+    hd_paper_part *p = last(r, HD_PAPER_TABLE);
     char text[256];
     va_list args;
     va_start(args, format);
@@ -107,7 +107,7 @@ void hd_paper_cell(hd_paper *r, const char *format, ...)
 
 void hd_paper_plot(hd_paper *r, const hd_series_plot *plot)
 {
-    hd_part *p = add(r, HD_PART_SERIES);
+    hd_paper_part *p = add(r, HD_PAPER_SERIES);
     if (!p) return;
     p->series = *plot;
     p->series.title = kept_text(r, plot->title), p->series.across = kept_text(r, plot->across);
@@ -123,7 +123,7 @@ static const double *numbers(hd_paper *r, const double *n, size_t count)
 
 void hd_paper_line(hd_paper *r, const char *name, const hd_series *line)
 {
-    hd_part *p = last(r, HD_PART_SERIES);
+    hd_paper_part *p = last(r, HD_PAPER_SERIES);
     if (!p || p->series.count == HD_PAPER_LINES) return;
     hd_series *s = (hd_series *)p->series.series + p->series.count;
     *s = (hd_series){.name = kept_text(r, name),
@@ -155,7 +155,7 @@ static hd_cells kept_cells(hd_paper *r, const hd_cells *cells)
 
 void hd_paper_cells(hd_paper *r, const hd_cells *cells)
 {
-    hd_part *p = add(r, HD_PART_CELLS);
+    hd_paper_part *p = add(r, HD_PAPER_CELLS);
     if (!p) return;
     p->cells = kept_cells(r, cells);
     p->cells.value = numbers(r, cells->value, cells->rows * cells->cols);
@@ -163,7 +163,7 @@ void hd_paper_cells(hd_paper *r, const hd_cells *cells)
 
 void hd_paper_film(hd_paper *r, const hd_film *film)
 {
-    hd_part *p = add(r, HD_PART_FILM);
+    hd_paper_part *p = add(r, HD_PAPER_FILM);
     if (!p) return;
     p->film = *film;
     p->film.cells = kept_cells(r, &film->cells);
@@ -173,7 +173,7 @@ void hd_paper_film(hd_paper *r, const hd_film *film)
 
 void hd_paper_tree(hd_paper *r, const hd_tree *tree)
 {
-    hd_part *p = add(r, HD_PART_TREE);
+    hd_paper_part *p = add(r, HD_PAPER_TREE);
     if (!p) return;
     p->tree = *tree;
     p->tree.title = kept_text(r, tree->title), p->tree.about = kept_text(r, tree->about);
@@ -200,15 +200,15 @@ void hd_paper_note(hd_paper *r, const char *format, ...)
     va_end(args);
 }
 
-bool hd_part_drawing(hd_part *p, hd_drawing *d)
+bool hd_paper_drawing(hd_paper_part *p, hd_drawing *d)
 {
-    if (p->kind == HD_PART_SERIES)
+    if (p->kind == HD_PAPER_SERIES)
         *d = hd_series_drawing(&p->series);
-    else if (p->kind == HD_PART_CELLS)
+    else if (p->kind == HD_PAPER_CELLS)
         *d = hd_cells_drawing(&p->cells);
-    else if (p->kind == HD_PART_TREE)
+    else if (p->kind == HD_PAPER_TREE)
         *d = hd_tree_drawing(&p->tree);
-    else if (p->kind == HD_PART_FILM)
+    else if (p->kind == HD_PAPER_FILM)
         *d = hd_film_drawing(&p->film);
     else
         return false;

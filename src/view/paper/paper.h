@@ -19,17 +19,17 @@ typedef struct hd_paper_table {
     size_t count;
 } hd_paper_table;
 
-typedef enum hd_part_kind {
-    HD_PART_WORDS,
-    HD_PART_TABLE,
-    HD_PART_SERIES,
-    HD_PART_CELLS,
-    HD_PART_TREE,
-    HD_PART_FILM
-} hd_part_kind;
+typedef enum hd_paper_kind {
+    HD_PAPER_WORDS,
+    HD_PAPER_TABLE,
+    HD_PAPER_SERIES,
+    HD_PAPER_CELLS,
+    HD_PAPER_TREE,
+    HD_PAPER_FILM
+} hd_paper_kind;
 
-typedef struct hd_part {
-    hd_part_kind kind;
+typedef struct hd_paper_part {
+    hd_paper_kind kind;
     union {
         const char *words;
         hd_paper_table table;
@@ -38,7 +38,7 @@ typedef struct hd_part {
         hd_tree tree;
         hd_film film;
     };
-} hd_part;
+} hd_paper_part;
 
 typedef struct hd_claim {
     const char *text;  /* what is said to be true */
@@ -54,7 +54,7 @@ typedef struct hd_paper {
     const char *setting;               /* "seed 1, small": how it was run; may be NULL */
     double seconds;
     /* grown */
-    hd_part **part;
+    hd_paper_part **part;
     size_t parts, part_room;
     hd_claim *claim;
     size_t claims, claim_room;
@@ -88,7 +88,7 @@ void hd_paper_claim(hd_paper *r, const char *text, bool held, const char *format
 void hd_paper_note(hd_paper *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A figure of the paper as a drawing, or false: it is words or a table. */
-bool hd_part_drawing(hd_part *p, hd_drawing *d);
+bool hd_paper_drawing(hd_paper_part *p, hd_drawing *d);
 
 /* -- how it is written -- */
 

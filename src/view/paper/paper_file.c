@@ -64,7 +64,7 @@ static void lay_out(hd_drawing *d, const hd_canvas *c)
     d->width = d->height = 0;
     for (size_t i = 0; i < k->paper->parts; i++) {
         hd_drawing one;
-        if (!hd_part_drawing(k->paper->part[i], &one)) continue;
+        if (!hd_paper_drawing(k->paper->part[i], &one)) continue;
         one.lay_out(&one, c);
         d->width = fmax(d->width, one.width), d->height += one.height;
     }
@@ -78,7 +78,7 @@ static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
     k->canvas = c, k->down = 0;
     for (size_t i = 0; !s && i < k->paper->parts; i++) {
         hd_drawing one;
-        if (!hd_part_drawing(k->paper->part[i], &one)) continue;
+        if (!hd_paper_drawing(k->paper->part[i], &one)) continue;
         one.lay_out(&one, &moved);
         one.width = d->width; /* paper to the edge */
         s = one.draw(&one, &moved, err);

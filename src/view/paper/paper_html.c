@@ -57,11 +57,11 @@ static void put_table(hd_text *to, const hd_paper_table *t)
     hd_text_put(to, "</table></div>\n");
 }
 
-static hd_status put_figure(hd_text *to, hd_part *p, hd_err *err)
+static hd_status put_figure(hd_text *to, hd_paper_part *p, hd_err *err)
 {
     hd_text_file svg = {0};
     hd_drawing d;
-    if (!hd_part_drawing(p, &d)) return HD_OK;
+    if (!hd_paper_drawing(p, &d)) return HD_OK;
     hd_status s = hd_drawing_svg(&svg, &d, err);
     const char *from = s ? NULL : strstr(svg.text.data, "<svg");
     if (from) {
@@ -105,9 +105,9 @@ hd_status hd_paper_html(hd_text *to, hd_paper *r, const char *back, hd_err *err)
     if (r->setting) hd_text_put(to, ", "), hd_markup_xml(to, r->setting);
     hd_text_put(to, "</p>\n");
     for (size_t i = 0; !s && i < r->parts; i++) {
-        if (r->part[i]->kind == HD_PART_WORDS)
+        if (r->part[i]->kind == HD_PAPER_WORDS)
             put_element(to, "p", r->part[i]->words);
-        else if (r->part[i]->kind == HD_PART_TABLE)
+        else if (r->part[i]->kind == HD_PAPER_TABLE)
             put_table(to, &r->part[i]->table);
         else
             s = put_figure(to, r->part[i], err);

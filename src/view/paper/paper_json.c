@@ -98,29 +98,29 @@ static void put_tree(hd_text *to, const hd_tree *v)
     hd_member_end(to, ']');
 }
 
-static void put_part(hd_text *to, const hd_part *p)
+static void put_part(hd_text *to, const hd_paper_part *p)
 {
     static const char *const kinds[] = {"words", "table", "plot", "cells", "tree", "film"};
     hd_member_begin(to, NULL, '{');
     hd_member_text(to, "kind", kinds[p->kind]);
     switch (p->kind) {
-    case HD_PART_WORDS:
+    case HD_PAPER_WORDS:
         hd_member_text(to, "text", p->words);
         break;
-    case HD_PART_TABLE:
+    case HD_PAPER_TABLE:
         put_table(to, &p->table);
         break;
-    case HD_PART_SERIES:
+    case HD_PAPER_SERIES:
         put_series(to, &p->series);
         break;
-    case HD_PART_CELLS:
+    case HD_PAPER_CELLS:
         put_names_of(to, &p->cells);
         put_rows(to, "rows", &p->cells);
         break;
-    case HD_PART_FILM:
+    case HD_PAPER_FILM:
         put_frames(to, &p->film);
         break;
-    case HD_PART_TREE:
+    case HD_PAPER_TREE:
         put_tree(to, &p->tree);
         break;
     }

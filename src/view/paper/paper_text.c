@@ -40,25 +40,25 @@ void hd_paper_text(hd_text_pen *p, hd_paper *r)
     hd_text_pen_words(p, HD_INK_DIM, line);
     hd_text_pen_end(p);
     for (size_t i = 0; i < r->parts; i++) {
-        hd_part *part = r->part[i];
+        hd_paper_part *part = r->part[i];
         hd_text_pen_end(p);
         switch (part->kind) {
-        case HD_PART_WORDS:
+        case HD_PAPER_WORDS:
             hd_text_pen_paragraph(p, part->words);
             break;
-        case HD_PART_TABLE:
+        case HD_PAPER_TABLE:
             put_table(p, &part->table);
             break;
-        case HD_PART_SERIES:
+        case HD_PAPER_SERIES:
             hd_series_text(p, &part->series, ROWS);
             break;
-        case HD_PART_CELLS:
+        case HD_PAPER_CELLS:
             hd_cells_text(p, &part->cells);
             break;
-        case HD_PART_TREE:
+        case HD_PAPER_TREE:
             hd_tree_text(p, &part->tree);
             break;
-        case HD_PART_FILM:
+        case HD_PAPER_FILM:
             hd_film_text(p, &part->film);
             break;
         }

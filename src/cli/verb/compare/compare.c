@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/frame/verb.h"
 #include "cli/verb/compare/compare.h"
@@ -222,29 +221,18 @@ typedef struct call {
     char **folder; /* of the operands; NULL with --models */
     size_t folders;
     const char *file; /* the text or table */
-    hd_texts pairs;   /* the operands behind the folders, at most two */
     hd_models models; /* of --models */
 } call;
 
-static bool is_file(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) || !S_ISDIR(info.st_mode);
-}
-
-/* The last operand is the file, unless it is a folder; of translators there may be two. */
+/* The last operand is the file, unless it is a folder. */
 static void read_operands(call *c)
 {
     const hd_words *words = &c->command.operands;
     const char *last = words->count ? words->word[words->count - 1] : NULL;
-    bool file = last && is_file(last),
-         both = file && words->count > 2 && is_file(words->word[words->count - 2]);
+    bool file = last && !hd_is_folder(last);
     c->folder = words->word;
     c->folders = (size_t)words->count - file;
     c->file = c->o->models ? c->o->train : file ? last : "-";
-    c->pairs.count = file + both;
-    for (int i = 0; i < c->pairs.count; i++)
-        c->pairs.text[i] = words->word[words->count - c->pairs.count + i];
 }
 
 static hd_status check_given(const call *c, hd_err *err)
@@ -338,20 +326,6 @@ static hd_status compare_classifiers(call *c, hd_err *err)
     return s ? s : hd_compare_labels(&c->command, c->folder, c->folders, c->file, c->o->usual.json, err);
 }
 
-static hd_status compare_translators(call *c, hd_err *err)
-{
-    size_t models = (size_t)(c->command.operands.count - c->pairs.count);
-    c->command.misused = c->o->usual.plot || !c->pairs.count;
-    if (c->o->usual.plot)
-        return hd_err_set(err, HD_EARG, "--plot is for language models, %s is a translator", c->folder[0]);
-    if (!c->pairs.count)
-        return hd_err_set(err, HD_EARG,
-                          "pairs are required behind the models: a file for each side, or one with "
-                          "both, separated by a tab");
-    hd_status s = hd_machine_open(&c->command.machine, &c->command, &c->o->usual.machine, err);
-    return s ? s : hd_compare_translators(&c->command, c->folder, models, &c->pairs, c->o->usual.json, err);
-}
-
 /* What can go wrong is best known before hours of training. */
 static hd_status run(hd_command *command, hd_err *err)
 {
@@ -362,7 +336,7 @@ static hd_status run(hd_command *command, hd_err *err)
     hd_status s = o->usual.plot ? hd_plot_check(o->usual.plot, err) : HD_OK;
     if (!s && c->folders) s = hd_task_folder_peek(&task, c->folder[0], err);
     if (!s && task && task->line == HD_LINE_item) return compare_classifiers(c, err);
-    if (!s && task && task->id == HD_TRAIN_TRANSLATE) return compare_translators(c, err);
+    if (!s && task && task->id == HD_TRAIN_TRANSLATE) return hd_compare_translators(command, &o->usual, err);
     if (!s) s = read_text(&text, c, err);
     if (!s && o->models) s = hd_models_train(command, &c->models, o->out, o->overwrite, err);
     if (!s && !command->exit) s = compare_language(c, &text, err);
@@ -401,11 +375,8 @@ const hd_usage hd_verb_compare = {
         "macro-F1, with two labels the F1 of the second, and Matthews correlation; for regressions Pearson "
         "and Spearman correlation.\n"
         "If they hold translators, a file of sources and one of translations follow, or one with both, "
-        "separated "
-        "by a tab. The columns are parameters, multiply-adds of a forward pass over an average pair (times "
-        "two), "
-        "training time, nats per token of the given translations, BLEU of greedy ones, and pairs translated "
-        "per second.",
+        "separated by a tab. The columns are parameters, FLOPs of a forward pass over an average pair, "
+        "training time, nats per token of the given translations, BLEU of greedy ones, pairs per second.",
     .options = options,
     .size = sizeof(struct compare),
     .examples = examples,

@@ -46,9 +46,9 @@ hd_status hd_models_train(hd_command *c, hd_models *m, const char *out, bool ove
 hd_status hd_compare_labels(hd_command *c, char *const *folder, size_t n, const char *file, bool json,
                             hd_err *err);
 
-/* How well n translators translate pairs, and what that takes. */
-hd_status hd_compare_translators(hd_command *c, char *const *folder, size_t n, const hd_texts *files,
-                                 bool json, hd_err *err);
+/* How well the translators in the folders that the operands name translate the pairs of the files behind
+   them, and what that takes. */
+hd_status hd_compare_translators(hd_command *c, const hd_usual *o, hd_err *err);
 
 /* A training time: "1.25 s", "72 s", or "-" for NaN. */
 const char *hd_compare_time(double seconds, char number[HD_DECIMAL]);

@@ -101,8 +101,8 @@ static void put_object(hd_text *to, const hd_texts *files, const row *rows, size
     hd_text_put(to, "]}\n");
 }
 
-hd_status hd_compare_translators(hd_command *c, char *const *folder, size_t n, const hd_texts *files,
-                                 bool json, hd_err *err)
+static hd_status compare(hd_command *c, char *const *folder, size_t n, const hd_texts *files, bool json,
+                         hd_err *err)
 {
     hd_text out = {0};
     row *rows = hd_mem_array(n, sizeof *rows);
@@ -116,4 +116,25 @@ hd_status hd_compare_translators(hd_command *c, char *const *folder, size_t n, c
     if (!s) s = hd_command_put_text(c, &out, true, err);
     hd_mem_free(rows);
     return s;
+}
+
+/* One or two files are the last operands. */
+hd_status hd_compare_translators(hd_command *c, const hd_usual *o, hd_err *err)
+{
+    const int words = c->operands.count;
+    hd_texts files = {.count = 0};
+    while (files.count < 2 && files.count + 1 < words &&
+           !hd_is_folder(c->operands.word[words - 1 - files.count]))
+        files.count++;
+    for (int i = 0; i < files.count; i++) files.text[i] = c->operands.word[words - files.count + i];
+    c->misused = o->plot || !files.count;
+    if (o->plot)
+        return hd_err_set(err, HD_EARG, "--plot is for language models, %s is a translator",
+                          c->operands.word[0]);
+    if (!files.count)
+        return hd_err_set(err, HD_EARG,
+                          "pairs are required behind the models: a file for each side, or one "
+                          "with both, separated by a tab");
+    hd_status s = hd_machine_open(&c->machine, c, &o->machine, err);
+    return s ? s : compare(c, c->operands.word, (size_t)(words - files.count), &files, o->json, err);
 }

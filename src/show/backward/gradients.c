@@ -1,5 +1,5 @@
 /* One backward pass through a model that learns nothing, seen by a probe. */
-#include "show/gradients.h"
+#include "show/backward/gradients.h"
 
 #include <ctype.h>
 #include <math.h>

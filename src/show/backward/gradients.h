@@ -1,7 +1,7 @@
 /* Gradients of what a model says, by layer, position and head: how much the loss of its translation of a
    sentence, or of a text that a language model reads, would change with the vector at each place. */
-#ifndef HD_SHOW_GRADIENTS_H
-#define HD_SHOW_GRADIENTS_H
+#ifndef HD_SHOW_BACKWARD_GRADIENTS_H
+#define HD_SHOW_BACKWARD_GRADIENTS_H
 
 #include "model/heads.h"
 #include "show/token.h"

@@ -1,5 +1,5 @@
 /* Gradients of what a translator says: where they are, and that those of heads are those of differences. */
-#include "show/gradients.h"
+#include "show/backward/gradients.h"
 #include "task/small.h"
 
 static const hd_line sentence = {"a b c", 5};
@@ -52,7 +52,7 @@ static void heads_are_as_steep_as_differences(void **state)
     hd_run r = run_on(b);
     hd_model_folder *f = small_make(b, HD_TOKENIZER_words, false, false);
     hd_gradients g, moved[2];
-    const hd_real step = (hd_real)1e-5;
+    const hd_real step = (hd_real)1e-3;
     if (hd_gradients_of(&g, &r, f, sentence, &err)) fail_msg("%s", err.text);
     assert_true(g.heads.layers == 3);
     for (size_t i = 0; i < g.heads.layers; i++) {
@@ -67,8 +67,9 @@ static void heads_are_as_steep_as_differences(void **state)
         }
         double slope = (loss_of(&moved[1]) - loss_of(&moved[0])) / (2 * (double)step);
         print_message("%s: %g by differences, %g\n", g.heads.layer[i].name, slope, g.heads.layer[i].slope[1]);
-        /* the third derivative times the square of the step, and double rounding over it */
-        assert_true(fabs(slope - g.heads.layer[i].slope[1]) < 1e-7);
+        /* losses in f32 differ in the seventh digit, which the step makes 500 times as large; corners of relu
+           between the two factors do as much */
+        assert_true(fabs(slope - g.heads.layer[i].slope[1]) < 2e-3);
         hd_gradients_release(&moved[0]), hd_gradients_release(&moved[1]);
     }
     hd_gradients_release(&g);
