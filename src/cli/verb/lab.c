@@ -127,7 +127,9 @@ static hd_status run(hd_command *c, hd_err *err)
     const struct lab *o = c->options;
     call *k = (call *)c;
     if (!k->x && !o->all) return put_list(c, err);
-    hd_status s = hd_machine_open(&c->machine, c, &o->usual.machine, err);
+    hd_machine_options machine = o->usual.machine;
+    if (machine.precision == HD_PRECISION_AUTO) machine.precision = HD_PRECISION_F32;
+    hd_status s = hd_machine_open(&c->machine, c, &machine, err);
     hd_lab lab = {.run = &c->machine.run,
                   .seed = (uint64_t)o->seed,
                   .seeds = HD_LAB_SEEDS,
@@ -175,6 +177,8 @@ const hd_usage hd_verb_lab = {
         "much, "
         "and where the lectures' wording is too strong. Without NAME it lists the experiments. What is drawn "
         "at random is measured with three seeds, and their spread is shown.\n"
+        "Experiments compute in f32 unless --precision says otherwise: some compare numbers to the seventh "
+        "digit.\n"
         "Some experiments look at a model of yours, the folder MODEL, in place of one they train.",
     .options = options,
     .size = sizeof(struct lab),
