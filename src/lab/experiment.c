@@ -27,6 +27,8 @@ hd_status hd_experiment_run(hd_paper *to, const hd_experiment *x, const hd_lab *
     snprintf(text, sizeof text, "lecture %03d, row%s %s", x->lecture, strpbrk(x->rows, ",-") ? "s" : "",
              x->rows);
     to->source = hd_paper_kept(to, text);
+    snprintf(text, sizeof text, "heed lab %s", x->name);
+    to->command = hd_paper_kept(to, text);
     snprintf(text, sizeof text, "seeds %llu to %llu, %s, on %s", (unsigned long long)lab->seed,
              (unsigned long long)lab->seed + (unsigned long long)lab->seeds - 1,
              lab->full ? "full size" : "small", lab->run->backend->detail);

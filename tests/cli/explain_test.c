@@ -228,6 +228,43 @@ static void a_prompt_and_the_token_after_it(void **state)
     assert_non_null(strstr(must_run("$HEED explain gpt ''"), "0.self.softmax"));
 }
 
+/* The tree of a search: its best is what heed translate says; twigs are in the order of steps. */
+static void a_search_is_a_tree(void **state)
+{
+    (void)state;
+    char said[512];
+    snprintf(said, sizeof said, "Found: %s", must_run("echo 'a b' | $HEED translate m --beam 3"));
+    said[strcspn(said, "\n")] = 0;
+    assert_non_null(strstr(must_run("$HEED explain m 'a b' --beam 3"), said));
+    json_t *paper = parsed("$HEED explain m 'a b' --beam 3 --json"), *parts = json_object_get(paper, "parts");
+    json_t *twigs = json_object_get(json_array_get(parts, 1), "twigs");
+    size_t best = 0, pruned = 0;
+    for (size_t i = 0; i < json_array_size(twigs); i++) {
+        json_t *t = json_array_get(twigs, i);
+        const char *is = json_string_value(json_object_get(t, "state"));
+        assert_true(json_integer_value(json_object_get(t, "parent")) < (json_int_t)i);
+        best += !strcmp(is, "best"), pruned += !strcmp(is, "pruned");
+    }
+    assert_true(best > 1 && pruned > 1);
+    json_decref(paper);
+    must_run("$HEED explain m 'a b' --beam 2 --out tree.svg && grep -q '<svg' tree.svg");
+    assert_fails("$HEED explain gpt 'a b' --beam 2", 1, "searches no translation");
+    assert_fails("$HEED explain m 'a b' --out tree.svg", 2, "--out needs --backward or --beam");
+    assert_fails("$HEED explain m 'a b' --beam 2 --backward", 2, "give one of them");
+}
+
+static void gradients_are_shown_by_layer_position_and_head(void **state)
+{
+    (void)state;
+    const char *out = must_run("$HEED explain m 'a b' --backward");
+    assert_true(strstr(out, "Gradients at the source") && strstr(out, "enc.emb") &&
+                strstr(out, "dec.0.cross"));
+    out = must_run("$HEED explain gpt 'the cat' --backward");
+    assert_true(strstr(out, "what is read before each word") && !strstr(out, "at the source"));
+    assert_fails("$HEED explain ngram 'a b' --backward", 1, "gradients are shown of translators");
+    must_run("$HEED explain m 'a b' --backward --out g.html && grep -q '<svg' g.html");
+}
+
 static void what_cannot_be_is_said_once(void **state)
 {
     (void)state;
@@ -261,6 +298,8 @@ int main(void)
         cmocka_unit_test(printed_numbers_satisfy_the_printed_formulas),
         cmocka_unit_test(positions_are_shifted_by_one_matrix),
         cmocka_unit_test(a_prompt_and_the_token_after_it),
+        cmocka_unit_test(a_search_is_a_tree),
+        cmocka_unit_test(gradients_are_shown_by_layer_position_and_head),
         cmocka_unit_test(what_cannot_be_is_said_once),
     };
     return cmocka_run_group_tests(tests, make_models, scratch_remove);

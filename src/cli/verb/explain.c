@@ -11,6 +11,7 @@
 #include "view/explain/exhibit_json.h"
 #include "view/explain/exhibit_text.h"
 #include "view/explain/explain_json.h"
+#include "view/explain/beam.h"
 #include "view/explain/explain_text.h"
 #include "view/explain/gradients.h"
 
@@ -27,6 +28,7 @@ struct explain {
     const char *heads;
     const char *out;
     int columns;
+    size_t beam; /* 0: not asked for */
 };
 
 #define EXAMPLE_ROWS "The worked example (without MODEL)"
@@ -51,8 +53,10 @@ static const hd_option options[] = {
      "the worked example: add every gradient; a translator or language model: gradients of what it says, by "
      "layer, position and head",
      HD_FLAG_INTO(struct explain, backward)},
+    {"beam", 0, "N", "0", "a translator: the search with a beam of N as it forks and prunes", MODEL,
+     HD_COUNT_INTO(struct explain, beam, 0, 32)},
     {"out", 'o', "FILE", NULL,
-     "write what --backward shows of a model to a .html, .json, .svg, .png or .pdf file", MODEL,
+     "write what --backward or --beam shows of a model to a .html, .json, .svg, .png or .pdf file", MODEL,
      HD_FILE_INTO(struct explain, out)},
     {"train", 0, "N", "0",
      "train N steps with Adam (rate 0.01) on both sentence pairs and show how it learns; the matrices are "
@@ -75,6 +79,7 @@ static const hd_example examples[] = {
     {"heed explain names Nakamura", "how a character network reads a name, letter by letter"},
     {"heed explain model \"ein Hund bellt\" --backward",
      "which words its translation depends on, layer by layer"},
+    {"heed explain model \"ein Hund bellt\" --beam 3 --out search.svg", "what its search tried and gave up"},
     {"heed explain", "the worked example: every matrix from the embeddings to the loss"},
     {"heed explain --backward --only 'dec.cross.*'",
      "the cross-attention of the decoder, with its gradients"},
@@ -168,20 +173,50 @@ static hd_status put_paper(hd_text *page, const call *c, hd_paper *p, hd_err *er
     return HD_OK;
 }
 
-static hd_status explain_backward(hd_text *page, call *c, hd_err *err)
+typedef hd_status on_paper(hd_paper *to, call *c, hd_line text, hd_err *err);
+
+static hd_status put_gradients(hd_paper *to, call *c, hd_line text, hd_err *err)
+{
+    hd_gradients g = {0};
+    to->title = "Gradients by layer, position and head", to->source = "heed explain --backward";
+    hd_status s = hd_gradients_of(&g, &c->command.machine.run, &c->command.model, text, err);
+    if (!s) s = hd_gradients_paper(to, &g, err);
+    hd_gradients_release(&g);
+    return s;
+}
+
+static hd_status put_beam(hd_paper *to, call *c, hd_line text, hd_err *err)
+{
+    hd_inspection *x = NULL;
+    const hd_model_folder *f = &c->command.model;
+    const hd_inspect_ask ask = {.text = text,
+                                .heads = c->o->heads,
+                                .bare = true,
+                                .search = {.kind = c->o->beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY,
+                                           .beam = c->o->beam,
+                                           .best = c->o->beam,
+                                           .length = {.kind = HD_LENGTH_AVERAGE},
+                                           .max_ratio = 2,
+                                           .max_extra = 10}};
+    to->title = "A search that forks and prunes", to->source = "heed explain --beam";
+    if (!f->model.type->decode || f->pictures || f->sounds)
+        return hd_err_set(err, HD_EARG, "--beam: %s searches no translation", f->task->what);
+    hd_status s = hd_inspect(&x, &c->command.machine.run, f, &ask, err);
+    if (!s) s = hd_beam_paper(to, x, err);
+    hd_inspection_free(x);
+    return s;
+}
+
+static hd_status explain_paper(hd_text *page, call *c, on_paper *fill, hd_err *err)
 {
     hd_command *m = &c->command;
     const char *folder = m->operands.word[0], *text = m->operands.word[1];
-    hd_gradients g = {0};
     hd_paper paper;
     hd_paper_init(&paper);
-    paper.name = folder, paper.title = "Gradients by layer, position and head", paper.about = text;
-    paper.source = "heed explain --backward";
+    paper.name = folder, paper.about = text;
     hd_status s = hd_model_folder_open(&m->model, folder, NULL, m->machine.backend, HD_WEIGHTS_WHOLE, err);
-    if (!s) s = hd_gradients_of(&g, &m->machine.run, &m->model, (hd_line){text, strlen(text)}, err);
-    if (!s) s = hd_gradients_paper(&paper, &g, err);
+    if (!s) s = fill(&paper, c, (hd_line){text, strlen(text)}, err);
     if (!s) s = put_paper(page, c, &paper, err);
-    hd_gradients_release(&g);
     hd_paper_release(&paper);
     return s;
 }
@@ -223,7 +258,10 @@ static hd_status check_options(call *c, hd_err *err)
                               model ? "--%s is for the worked example, without MODEL"
                                     : "--%s needs MODEL and TEXT",
                               row->name);
-    if (c->o->out && !c->o->backward) return hd_err_set(err, HD_EARG, "--out needs --backward");
+    if (c->o->out && !c->o->backward && !c->o->beam)
+        return hd_err_set(err, HD_EARG, "--out needs --backward or --beam");
+    if (c->o->beam && c->o->backward)
+        return hd_err_set(err, HD_EARG, "--beam and --backward show two things: give one of them");
     if (c->o->out) return hd_paper_check(c->o->out, err);
     if (c->o->shift && (c->o->backward || c->o->train))
         return hd_err_set(err, HD_EARG,
@@ -274,9 +312,10 @@ static hd_status run(hd_command *c, hd_err *err)
     const struct explain *o = c->options;
     hd_text page = {0};
     const bool model = c->operands.count;
-    hd_status s = model && o->backward ? explain_backward(&page, (call *)c, err)
-                  : model || o->shift  ? explain_exhibit(&page, (call *)c, err)
-                                       : explain_example(&page, c, o, err);
+    hd_status s = model && o->beam       ? explain_paper(&page, (call *)c, put_beam, err)
+                  : model && o->backward ? explain_paper(&page, (call *)c, put_gradients, err)
+                  : model || o->shift    ? explain_exhibit(&page, (call *)c, err)
+                                         : explain_example(&page, c, o, err);
     return hd_command_put_page(c, &page, s, err);
 }
 

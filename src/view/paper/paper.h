@@ -51,6 +51,7 @@ typedef struct hd_paper {
     /* set by the owner, borrowed */
     const char *name, *title, *source; /* "vanishing", "Gradients through time", "lecture 4, row 19" */
     const char *about;                 /* the claim in a sentence */
+    const char *command;               /* that makes it: "heed lab vanishing"; may be NULL */
     const char *setting;               /* "seed 1, small": how it was run; may be NULL */
     double seconds;
     /* grown */

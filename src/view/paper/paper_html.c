@@ -99,9 +99,11 @@ hd_status hd_paper_html(hd_text *to, hd_paper *r, const char *back, hd_err *err)
     put_element(to, "p", r->about);
     hd_text_put(to, "<p class=\"source\">");
     hd_markup_xml(to, r->source);
-    hd_text_put(to, "; <code>heed lab ");
-    hd_markup_xml(to, r->name);
-    hd_text_put(to, "</code>");
+    if (r->command) {
+        hd_text_put(to, "; <code>");
+        hd_markup_xml(to, r->command);
+        hd_text_put(to, "</code>");
+    }
     if (r->setting) hd_text_put(to, ", "), hd_markup_xml(to, r->setting);
     hd_text_put(to, "</p>\n");
     for (size_t i = 0; !s && i < r->parts; i++) {
