@@ -79,7 +79,7 @@ static const hd_example examples[] = {
     {"heed explain names Nakamura", "how a character network reads a name, letter by letter"},
     {"heed explain model \"ein Hund bellt\" --backward",
      "which words its translation depends on, layer by layer"},
-    {"heed explain model \"ein Hund bellt\" --beam 3 --out search.svg", "what its search tried and gave up"},
+    {"heed explain model \"ein Hund\" --beam 3", "what its search tried and gave up"},
     {"heed explain", "the worked example: every matrix from the embeddings to the loss"},
     {"heed explain --backward --only 'dec.cross.*'",
      "the cross-attention of the decoder, with its gradients"},
