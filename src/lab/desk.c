@@ -82,20 +82,3 @@ hd_tensor *hd_desk_attend(hd_run *r, hd_tensor *q, hd_tensor *k, hd_tensor *v, c
     r->probe = before;
     return y;
 }
-
-/* -- papers -- */
-
-void hd_desk_line(hd_paper *to, const char *name, const double *x, const hd_spread *y, size_t count)
-{
-    enum { MOST = 64 };
-    double part[3][MOST];
-    if (count > MOST) count = MOST;
-    for (size_t i = 0; i < count; i++) part[0][i] = y[i].mean, part[1][i] = y[i].low, part[2][i] = y[i].high;
-    hd_paper_line(to, name,
-                  &(hd_series){.x = x, .y = part[0], .low = part[1], .high = part[2], .count = count});
-}
-
-void hd_desk_percent(hd_paper *to, hd_spread share)
-{
-    hd_paper_cell(to, "%.0f (%.0f to %.0f)", 100 * share.mean, 100 * share.low, 100 * share.high);
-}

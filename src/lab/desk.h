@@ -25,9 +25,4 @@ double hd_desk_gap_to(hd_run *r, const hd_tensor *a, const double *b);
 hd_tensor *hd_desk_attend(hd_run *r, hd_tensor *q, hd_tensor *k, hd_tensor *v, const hd_attend_opt *o,
                           const char *name, double *to);
 
-/* A line of the last plot with the spread of all seeds, of at most 64 points. */
-void hd_desk_line(hd_paper *to, const char *name, const double *x, const hd_spread *y, size_t count);
-/* A cell of the last table: "97 (95 to 99)": shares as percent. */
-void hd_desk_percent(hd_paper *to, hd_spread share);
-
 #endif

@@ -56,3 +56,17 @@ hd_spread hd_spread_of(const double *value, size_t count)
     }
     return s;
 }
+
+void hd_spread_line(hd_paper *to, const char *name, const double *x, const hd_spread *y, size_t count)
+{
+    double part[3][HD_SPREAD_POINTS];
+    if (count > HD_SPREAD_POINTS) count = HD_SPREAD_POINTS;
+    for (size_t i = 0; i < count; i++) part[0][i] = y[i].mean, part[1][i] = y[i].low, part[2][i] = y[i].high;
+    hd_paper_line(to, name,
+                  &(hd_series){.x = x, .y = part[0], .low = part[1], .high = part[2], .count = count});
+}
+
+void hd_spread_percent(hd_paper *to, hd_spread share)
+{
+    hd_paper_cell(to, "%.0f (%.0f to %.0f)", 100 * share.mean, 100 * share.low, 100 * share.high);
+}

@@ -50,4 +50,10 @@ typedef struct hd_spread {
 
 hd_spread hd_spread_of(const double *value, size_t count);
 
+enum { HD_SPREAD_POINTS = 64 }; /* most of a line */
+/* A line of the last plot, with whiskers. */
+void hd_spread_line(hd_paper *to, const char *name, const double *x, const hd_spread *y, size_t count);
+/* A cell of the last table: "97 (95 to 99)": shares as percent. */
+void hd_spread_percent(hd_paper *to, hd_spread share);
+
 #endif

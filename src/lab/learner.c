@@ -115,3 +115,14 @@ hd_status hd_learner_judge(double *share, hd_learner *l, int32_t length, hd_err 
     *share = all ? (double)right / (double)all : 0;
     return s;
 }
+
+hd_status hd_learner_taught(double *share, hd_run *run, const hd_learner_opt *o, uint32_t updates,
+                            double rate, const int32_t *length, size_t lengths, hd_err *err)
+{
+    hd_learner l;
+    hd_status s = hd_learner_open(&l, run, o, err);
+    if (!s) s = hd_learner_learn(&l, updates, updates, rate, NULL, err);
+    for (size_t i = 0; !s && i < lengths; i++) s = hd_learner_judge(&share[i], &l, length[i], err);
+    hd_learner_close(&l);
+    return s;
+}

@@ -57,4 +57,9 @@ hd_status hd_learner_learn(hd_learner *l, uint32_t steps, uint32_t of, double ra
 /* The share of words that are the likeliest where they stand, after the right ones, in new pairs. */
 hd_status hd_learner_judge(double *share, hd_learner *l, int32_t length, hd_err *err);
 
+/* Opens one, lets it learn in so many updates, judges it at each length (0: those it learns) and closes it.
+ */
+hd_status hd_learner_taught(double *share, hd_run *run, const hd_learner_opt *o, uint32_t updates,
+                            double rate, const int32_t *length, size_t lengths, hd_err *err);
+
 #endif

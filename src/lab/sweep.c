@@ -41,15 +41,12 @@ void hd_sweep_put(hd_paper *to, hd_sweep *w, const hd_lab *lab)
                                         .log_x = w->log_x,
                                         .log_y = w->log_y});
     for (size_t k = 0; k < w->kinds; k++) {
-        double mean[HD_SWEEP_POINTS], low[HD_SWEEP_POINTS], high[HD_SWEEP_POINTS];
         for (size_t c = 0; c < w->points; c++) {
             double v[HD_LAB_SEEDS];
             for (int i = 0; i < lab->seeds; i++) v[i] = scale * w->value[k][i][c];
             w->spread[k][c] = hd_spread_of(v, (size_t)lab->seeds);
-            mean[c] = w->spread[k][c].mean, low[c] = w->spread[k][c].low, high[c] = w->spread[k][c].high;
         }
-        hd_paper_line(to, w->kind[k],
-                      &(hd_series){.x = w->x, .y = mean, .low = low, .high = high, .count = w->points});
+        hd_spread_line(to, w->kind[k], w->x, w->spread[k], w->points);
     }
     if (!w->caption) return;
     size_t columns = 1;

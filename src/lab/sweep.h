@@ -4,7 +4,7 @@
 
 #include "lab/experiment.h"
 
-enum { HD_SWEEP_KINDS = HD_PAPER_LINES, HD_SWEEP_POINTS = 64 }; /* most */
+enum { HD_SWEEP_KINDS = HD_PAPER_LINES, HD_SWEEP_POINTS = HD_SPREAD_POINTS }; /* most */
 
 typedef struct hd_sweep {
     const char *title, *across, *upward; /* of the plot */

@@ -83,13 +83,8 @@ static hd_status learn(double *share, const hd_lab *lab, int heads, uint64_t see
                         .longest = 8,
                         .seed = seed,
                         .model = hd_learner_model(32)};
-    hd_learner l;
     o.model.stack.heads = heads;
-    hd_status s = hd_learner_open(&l, lab->run, &o, err);
-    if (!s) s = hd_learner_learn(&l, updates, updates, 0.005, NULL, err);
-    if (!s) s = hd_learner_judge(share, &l, 0, err);
-    hd_learner_close(&l);
-    return s;
+    return hd_learner_taught(share, lab->run, &o, updates, 0.005, (const int32_t[]){0}, 1, err);
 }
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
@@ -141,7 +136,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
                                    .digits = -1});
     hd_paper_table_of(to, "Which brackets close those that are open, eight of them, 32 columns in all", 2, 1);
     hd_paper_cell(to, "heads"), hd_paper_cell(to, "brackets right, %%");
-    for (int k = 0; k < KINDS; k++) hd_paper_cell(to, "%d", tried[k]), hd_desk_percent(to, right[k]);
+    for (int k = 0; k < KINDS; k++) hd_paper_cell(to, "%d", tried[k]), hd_spread_percent(to, right[k]);
     hd_paper_claim(
         to, "The layers have 150, 418 and 1021 parameters and give back what shape they got.", counted,
         "%zu, %zu and %zu. For one head the slide lists (16, 1, 2) four times, which would be nine tensors; "

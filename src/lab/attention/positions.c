@@ -140,13 +140,8 @@ static hd_status learn(double *share, const hd_lab *lab, bool blind, uint64_t se
                         .longest = LENGTH,
                         .seed = seed,
                         .model = hd_learner_model(32)};
-    hd_learner l;
     o.model.no_positions = blind;
-    hd_status s = hd_learner_open(&l, lab->run, &o, err);
-    if (!s) s = hd_learner_learn(&l, updates, updates, 0.005, NULL, err);
-    if (!s) s = hd_learner_judge(share, &l, 0, err);
-    hd_learner_close(&l);
-    return s;
+    return hd_learner_taught(share, lab->run, &o, updates, 0.005, (const int32_t[]){0}, 1, err);
 }
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
@@ -163,8 +158,8 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
                     none = hd_spread_of(share[1], (size_t)lab->seeds);
     hd_paper_table_of(to, "Seven words backwards, learned by a Transformer of one layer", 2, 1);
     hd_paper_cell(to, "model"), hd_paper_cell(to, "words right, %%");
-    hd_paper_cell(to, "with positions"), hd_desk_percent(to, with);
-    hd_paper_cell(to, "without"), hd_desk_percent(to, none);
+    hd_paper_cell(to, "with positions"), hd_spread_percent(to, with);
+    hd_paper_cell(to, "without"), hd_spread_percent(to, none);
     judge_table(to, all, sizeof all / sizeof *all);
     hd_paper_claim(to, "Without positions self-attention reads a set: order cannot be learned.",
                    with.low > 0.9 && none.high < with.low - 0.3,

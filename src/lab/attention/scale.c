@@ -59,13 +59,8 @@ static hd_status learn(double *share, const hd_lab *lab, bool scaled, uint64_t s
                         .longest = 6,
                         .seed = seed,
                         .model = hd_learner_model(64)};
-    hd_learner l;
     o.model.stack.heads = 1, o.model.stack.unscaled_scores = !scaled;
-    hd_status s = hd_learner_open(&l, lab->run, &o, err);
-    if (!s) s = hd_learner_learn(&l, updates, updates, 0.005, NULL, err);
-    if (!s) s = hd_learner_judge(share, &l, 0, err);
-    hd_learner_close(&l);
-    return s;
+    return hd_learner_taught(share, lab->run, &o, updates, 0.005, (const int32_t[]){0}, 1, err);
 }
 
 typedef struct outcome {
@@ -109,14 +104,14 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
                                         .across = "columns d of queries and keys",
                                         .upward = "entropy of the weights, bits (16 equal ones have 4)",
                                         .log_x = true});
-    for (int k = 0; k < 2; k++) hd_desk_line(to, names[k], x, of[k].entropy, SIZES);
+    for (int k = 0; k < 2; k++) hd_spread_line(to, names[k], x, of[k].entropy, SIZES);
     hd_paper_plot(
         to, &(hd_series_plot){.title = "What gradient the softmax lets through",
                               .across = "columns d of queries and keys",
                               .upward = "norm of the gradient by the scores of a query (the median one)",
                               .log_x = true,
                               .log_y = true});
-    for (int k = 0; k < 2; k++) hd_desk_line(to, names[k], x, of[k].slope, SIZES);
+    for (int k = 0; k < 2; k++) hd_spread_line(to, names[k], x, of[k].slope, SIZES);
     hd_paper_table_of(to, "Means of all seeds", 7, 0);
     hd_paper_cell(to, "d");
     for (int k = 0; k < 2; k++)
@@ -131,7 +126,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     }
     hd_paper_table_of(to, "Six words backwards, one head of 64 columns", 2, 1);
     hd_paper_cell(to, "scores"), hd_paper_cell(to, "words right, %%");
-    for (int k = 0; k < 2; k++) hd_paper_cell(to, "%s", names[k]), hd_desk_percent(to, of[k].right);
+    for (int k = 0; k < 2; k++) hd_paper_cell(to, "%s", names[k]), hd_spread_percent(to, of[k].right);
     const outcome *with = &of[0], *none = &of[1];
     hd_paper_claim(to, "Products of random vectors grow with d; divided by sqrt(d) they do not.",
                    with->variance[LAST].low > 0.5 && with->variance[LAST].high < 2 &&

@@ -35,14 +35,9 @@ static hd_status learn(double *share, const hd_lab *lab, size_t k, uint64_t seed
                         .longest = LONGEST,
                         .seed = seed,
                         .model = hd_learner_model(WIDTH)};
-    hd_learner l;
     o.model.recurrent.context = HD_CONTEXT_fixed;
     o.model.reverse_source = kinds[k].reverse;
-    hd_status s = hd_learner_open(&l, lab->run, &o, err);
-    if (!s) s = hd_learner_learn(&l, updates_of(lab), updates_of(lab), 0.01, NULL, err);
-    for (int i = 0; !s && i < LENGTHS; i++) s = hd_learner_judge(&share[i], &l, lengths[i], err);
-    hd_learner_close(&l);
-    return s;
+    return hd_learner_taught(share, lab->run, &o, updates_of(lab), 0.01, lengths, LENGTHS, err);
 }
 
 /* The least that reversal gives with any seed, over all lengths but the shortest; percent. */

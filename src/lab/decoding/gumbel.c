@@ -126,7 +126,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
                                         .across = "temperature T of softmax((G + log Y) / T)",
                                         .upward = "largest weight of a draw, mean (1: one word alone)",
                                         .log_x = true});
-    hd_desk_line(to, "largest weight", heats, largest, HEATS);
+    hd_spread_line(to, "largest weight", heats, largest, HEATS);
     hd_paper_claim(
         to, "With G = (0.2, 1.1, -0.4) the second word is drawn, and the softmax is (0.371, 0.548, 0.081).",
         far < 1e-6 && w[1] > w[0] && w[1] > w[2], "(%.4f, %.4f, %.4f).", w[0], w[1], w[2]);

@@ -74,7 +74,7 @@ static hd_status heat(hd_paper *to, const hd_lab *lab, double *worst, double end
                                         .across = "temperature T",
                                         .upward = "share of the words drawn (mean and spread of all seeds)",
                                         .log_x = true});
-    for (int w = 0; w < LOGITS; w++) hd_desk_line(to, drawn[w], temperatures, by[w], HOT);
+    for (int w = 0; w < LOGITS; w++) hd_spread_line(to, drawn[w], temperatures, by[w], HOT);
     for (int w = 0; w < LOGITS; w++)
         hd_paper_line(to, exact[w], &(hd_series){.x = temperatures, .y = p[w], .count = HOT});
     hd_paper_table_of(to, "Shares of the three words by temperature", 1 + 2 * LOGITS, 0);

@@ -163,7 +163,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_paper_plot(to, &(hd_series_plot){.title = "How often a beam finds the best sentence",
                                         .across = "width K of the beam",
                                         .upward = "random chains of five words whose best was found, %"});
-    hd_desk_line(to, "beam search", x, found + 1, WIDEST);
+    hd_spread_line(to, "beam search", x, found + 1, WIDEST);
     hd_paper_claim(
         to, "Greedy search is not optimal.", best[0][0] < best[0][4] - 0.01 && found[0].high < 100,
         "In the first example it finds a product of %.2f where the best is %.2f; of %d random chains it "

@@ -156,13 +156,13 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
                   &(hd_series_plot){.title = "How well n-grams predict",
                                     .across = "words in a row, n",
                                     .upward = "perplexity (less is better; mean and spread of all seeds)"});
-    for (int k = 0; k < 2; k++) hd_desk_line(to, names[k], x, by[k], LONGEST);
+    for (int k = 0; k < 2; k++) hd_spread_line(to, names[k], x, by[k], LONGEST);
     hd_paper_table_of(to, "Perplexity, and new words that plain ratios of counts think impossible", 4, 0);
     hd_paper_cell(to, "n"), hd_paper_cell(to, "counted text"), hd_paper_cell(to, "new, Kneser-Ney");
     hd_paper_cell(to, "impossible, %%");
     for (int n = 0; n < LONGEST; n++) {
         hd_paper_cell(to, "%d", n + 1), hd_paper_cell(to, "%.2f", by[0][n].mean);
-        hd_paper_cell(to, "%.2f", by[1][n].mean), hd_desk_percent(to, by[2][n]);
+        hd_paper_cell(to, "%.2f", by[1][n].mean), hd_spread_percent(to, by[2][n]);
     }
     hd_paper_claim(to, "The probability of a word is the ratio of two counts.", ratio < 1e-6,
                    "After two words it is count(three) / count(two) to %.1g, and sums to 1 over all words.",

@@ -1,5 +1,7 @@
 /* One vector for a whole source, or a look at all of it: accuracy by length. */
+#include "base/mem.h"
 #include "lab/learner.h"
+#include "lab/sweep.h"
 
 static const int32_t lengths[] = {2, 4, 6, 8, 10, 12};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, LONGEST = 12, WORDS = 10, WIDTH = 24 };
@@ -21,9 +23,9 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static hd_status learn(double *share, const hd_lab *lab, int k, uint64_t seed, hd_err *err)
+static hd_status learn(double *share, const hd_lab *lab, size_t k, uint64_t seed, void *context, hd_err *err)
 {
-    const uint32_t updates = kinds[k].updates * (lab->full ? 4 : 1);
+    (void)context;
     hd_learner_opt o = {.encoder = kinds[k].encoder,
                         .decoder = kinds[k].decoder,
                         .exercise = HD_EXERCISE_copy,
@@ -32,69 +34,54 @@ static hd_status learn(double *share, const hd_lab *lab, int k, uint64_t seed, h
                         .longest = LONGEST,
                         .seed = seed,
                         .model = hd_learner_model(WIDTH)};
-    hd_learner l;
     o.model.recurrent = kinds[k].r;
-    hd_status s = hd_learner_open(&l, lab->run, &o, err);
-    if (!s) s = hd_learner_learn(&l, updates, updates, kinds[k].rate, NULL, err);
-    for (int i = 0; !s && i < LENGTHS; i++) s = hd_learner_judge(&share[i], &l, lengths[i], err);
-    hd_learner_close(&l);
-    return s;
+    return hd_learner_taught(share, lab->run, &o, kinds[k].updates * (lab->full ? 4 : 1), kinds[k].rate,
+                             lengths, LENGTHS, err);
+}
+
+static void judge(hd_paper *to, const hd_sweep *w)
+{
+    const hd_spread *one = w->spread[0], *search = &w->spread[1][LENGTHS - 1],
+                    *block = &w->spread[2][LENGTHS - 1];
+    const hd_spread *last = &one[LENGTHS - 1];
+    hd_paper_claim(to, "One vector cannot hold a long source.",
+                   one[0].low > 90 && last->high < one[0].low - 20,
+                   "Of 2 words %.0f %% are right, of %d words %.0f %% (%.0f to %.0f).", one[0].mean, LONGEST,
+                   last->mean, last->low, last->high);
+    hd_paper_claim(to, "With attention the length does not matter.",
+                   search->low > 95 && search->low > last->high,
+                   "Of %d words %.0f %% are right (%.0f to %.0f), after a quarter of the updates.", LONGEST,
+                   search->mean, search->low, search->high);
+    hd_paper_claim(to, "A Transformer needs no recurrence for it.", block->low > last->high,
+                   "Of %d words %.0f %% are right (%.0f to %.0f).", LONGEST, block->mean, block->low,
+                   block->high);
 }
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    double share[KINDS][HD_LAB_SEEDS][LENGTHS];
-    hd_spread right[KINDS][LENGTHS];
-    hd_status s = HD_OK;
-    for (int k = 0; k < KINDS; k++)
-        for (int i = 0; !s && i < lab->seeds; i++) {
-            s = learn(share[k][i], lab, k, lab->seed + (uint64_t)i, err);
-            if (!s) s = hd_lab_tell(lab, (k + (i + 1.0) / lab->seeds) / KINDS, err);
-        }
-    if (s) return s;
-    hd_paper_say(
-        to,
-        "Random words, %d different ones, are to be said again: what came before tells nothing of the "
-        "next. All models are %d wide. The one with a single vector gets four times the updates of "
-        "the one that attends.",
-        WORDS, WIDTH);
-    hd_paper_plot(to, &(hd_series_plot){.title = "What fits through one vector",
-                                        .across = "words of the source",
-                                        .upward = "words said right, % (mean and spread of all seeds)"});
-    for (int k = 0; k < KINDS; k++) {
-        double x[LENGTHS], mean[LENGTHS], low[LENGTHS], high[LENGTHS];
-        for (int c = 0; c < LENGTHS; c++) {
-            double v[HD_LAB_SEEDS];
-            for (int i = 0; i < lab->seeds; i++) v[i] = 100 * share[k][i][c];
-            right[k][c] = hd_spread_of(v, (size_t)lab->seeds);
-            x[c] = lengths[c], mean[c] = right[k][c].mean, low[c] = right[k][c].low,
-            high[c] = right[k][c].high;
-        }
-        hd_paper_line(to, kinds[k].name,
-                      &(hd_series){.x = x, .y = mean, .low = low, .high = high, .count = LENGTHS});
+    const char *names[KINDS];
+    double x[LENGTHS];
+    hd_sweep *w = hd_mem_zero(sizeof *w);
+    if (!w) return hd_err_nomem(err, sizeof *w);
+    for (int k = 0; k < KINDS; k++) names[k] = kinds[k].name;
+    for (int c = 0; c < LENGTHS; c++) x[c] = lengths[c];
+    w->title = "What fits through one vector", w->across = "words of the source";
+    w->upward = "words said right, % (mean and spread of all seeds)";
+    w->caption = "Words said right, %, by the length of the source", w->corner = "model";
+    w->format = "%.0f", w->scale = 100, w->kind = names, w->kinds = KINDS, w->x = x, w->points = LENGTHS;
+    hd_status s = hd_sweep_measure(w, lab, learn, NULL, err);
+    if (!s) {
+        hd_paper_say(
+            to,
+            "Random words, %d different ones, are to be said again: what came before tells nothing of the "
+            "next. All models are %d wide. The one with a single vector gets four times the updates of "
+            "the one that attends.",
+            WORDS, WIDTH);
+        hd_sweep_put(to, w, lab);
+        judge(to, w);
     }
-    hd_paper_table_of(to, "Words said right, %, by the length of the source", LENGTHS + 1, 1);
-    hd_paper_cell(to, "model");
-    for (int c = 0; c < LENGTHS; c++) hd_paper_cell(to, "%d", (int)lengths[c]);
-    for (int k = 0; k < KINDS; k++) {
-        hd_paper_cell(to, "%s", kinds[k].name);
-        for (int c = 0; c < LENGTHS; c++)
-            hd_paper_cell(to, "%.0f (%.0f to %.0f)", right[k][c].mean, right[k][c].low, right[k][c].high);
-    }
-    const hd_spread *one = right[0], *search = right[1], *block = right[2];
-    hd_paper_claim(to, "One vector cannot hold a long source.",
-                   one[0].low > 90 && one[LENGTHS - 1].high < one[0].low - 20,
-                   "Of 2 words %.0f %% are right, of %d words %.0f %% (%.0f to %.0f).", one[0].mean, LONGEST,
-                   one[LENGTHS - 1].mean, one[LENGTHS - 1].low, one[LENGTHS - 1].high);
-    hd_paper_claim(to, "With attention the length does not matter.",
-                   search[LENGTHS - 1].low > 95 && search[LENGTHS - 1].low > one[LENGTHS - 1].high,
-                   "Of %d words %.0f %% are right (%.0f to %.0f), after a quarter of the updates.", LONGEST,
-                   search[LENGTHS - 1].mean, search[LENGTHS - 1].low, search[LENGTHS - 1].high);
-    hd_paper_claim(to, "A Transformer needs no recurrence for it.",
-                   block[LENGTHS - 1].low > one[LENGTHS - 1].high,
-                   "Of %d words %.0f %% are right (%.0f to %.0f).", LONGEST, block[LENGTHS - 1].mean,
-                   block[LENGTHS - 1].low, block[LENGTHS - 1].high);
-    return HD_OK;
+    hd_mem_free(w);
+    return s;
 }
 
 const hd_experiment hd_experiment_bottleneck = {

@@ -1,6 +1,8 @@
 /* Forgetting: a signal, a gap of noise, and the question which signal it was. */
+#include "base/mem.h"
 #include "base/rng.h"
 #include "lab/memory/net.h"
+#include "lab/sweep.h"
 
 enum { SIGNALS = 4, NOISES = 4, ASK = SIGNALS + NOISES, WORDS, ITEMS = 32, LONGEST = 30, LOTS = 8 };
 
@@ -54,66 +56,65 @@ static hd_status learn(double *share, const hd_lab *lab, hd_net_kind kind, int g
     return s;
 }
 
+static hd_status learn_all(double *share, const hd_lab *lab, size_t k, uint64_t seed, void *context,
+                           hd_err *err)
+{
+    hd_status s = HD_OK;
+    (void)context;
+    for (int g = 0; !s && g < GAPS; g++) s = learn(&share[g], lab, kinds[k], gaps[g], seed, err);
+    return s;
+}
+
 /* The longest gap over which all seeds remember; 0: none. */
 static int span_of(const hd_spread *right)
 {
     int g = 0;
-    while (g < GAPS && right[g].low > 0.9) g++;
+    while (g < GAPS && right[g].low > 90) g++;
     return g ? gaps[g - 1] : 0;
+}
+
+static void judge(hd_paper *to, const hd_sweep *w)
+{
+    const hd_spread *simple = w->spread[0], *lstm = w->spread[2], *attention = &w->spread[3][GAPS - 1];
+    const hd_spread *last = &simple[GAPS - 1];
+    hd_paper_claim(to, "A simple recurrent network forgets over a gap what it remembers over a few words.",
+                   simple[0].low > 90 && last->high < simple[0].low - 20,
+                   "It answers %.0f %% over %d words and %.0f %% over %d; chance is %.0f %%.", simple[0].mean,
+                   gaps[0], last->mean, LONGEST, 100.0 / SIGNALS);
+    hd_paper_claim(to, "An LSTM keeps information longer.", span_of(lstm) > span_of(simple),
+                   "It answers more than 90 %% with every seed over up to %d words, the simple network over "
+                   "up to %d; its forget gate begins open.",
+                   span_of(lstm), span_of(simple));
+    hd_paper_claim(to, "Attention has no steps in between that could forget.",
+                   attention->low > 95 && attention->low > last->high,
+                   "It answers %.0f %% over %d words (%.0f to %.0f).", attention->mean, LONGEST,
+                   attention->low, attention->high);
 }
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    hd_spread right[KINDS][GAPS];
-    hd_status s = HD_OK;
-    for (int k = 0; k < KINDS; k++)
-        for (int g = 0; g < GAPS; g++) {
-            double v[HD_LAB_SEEDS];
-            for (int i = 0; !s && i < lab->seeds; i++)
-                s = learn(&v[i], lab, kinds[k], gaps[g], lab->seed + (uint64_t)i, err);
-            if (!s) s = hd_lab_tell(lab, (double)(k * GAPS + g + 1) / (KINDS * GAPS), err);
-            if (s) return s;
-            right[k][g] = hd_spread_of(v, (size_t)lab->seeds);
-        }
-    hd_paper_say(
-        to,
-        "One of %d signals, a gap of random words, then the question which signal it was. Each "
-        "network has one layer of 16 columns and %d updates of %d questions; it is asked %d new ones.",
-        SIGNALS, updates_of(lab), ITEMS, LOTS * ITEMS);
-    hd_paper_plot(
-        to, &(hd_series_plot){.title = "What is remembered over a gap",
-                              .across = "words between the signal and the question",
-                              .upward = "right answers, % (mean and spread of all seeds; chance is 25)"});
-    for (int k = 0; k < KINDS; k++) {
-        double x[GAPS], mean[GAPS], low[GAPS], high[GAPS];
-        for (int g = 0; g < GAPS; g++)
-            x[g] = gaps[g], mean[g] = 100 * right[k][g].mean, low[g] = 100 * right[k][g].low,
-            high[g] = 100 * right[k][g].high;
-        hd_paper_line(to, hd_net_names[kinds[k]],
-                      &(hd_series){.x = x, .y = mean, .low = low, .high = high, .count = GAPS});
+    const char *names[KINDS];
+    double x[GAPS];
+    hd_sweep *w = hd_mem_zero(sizeof *w);
+    if (!w) return hd_err_nomem(err, sizeof *w);
+    for (int k = 0; k < KINDS; k++) names[k] = hd_net_names[kinds[k]];
+    for (int g = 0; g < GAPS; g++) x[g] = gaps[g];
+    w->title = "What is remembered over a gap", w->across = "words between the signal and the question";
+    w->upward = "right answers, % (mean and spread of all seeds; chance is 25)";
+    w->caption = "Right answers, %, by the length of the gap", w->corner = "layer";
+    w->format = "%.0f", w->scale = 100, w->kind = names, w->kinds = KINDS, w->x = x, w->points = GAPS;
+    hd_status s = hd_sweep_measure(w, lab, learn_all, NULL, err);
+    if (!s) {
+        hd_paper_say(
+            to,
+            "One of %d signals, a gap of random words, then the question which signal it was. Each "
+            "network has one layer of 16 columns and %d updates of %d questions; it is asked %d new ones.",
+            SIGNALS, updates_of(lab), ITEMS, LOTS * ITEMS);
+        hd_sweep_put(to, w, lab);
+        judge(to, w);
     }
-    hd_paper_table_of(to, "Right answers, %, by the length of the gap", GAPS + 1, 1);
-    hd_paper_cell(to, "layer");
-    for (int g = 0; g < GAPS; g++) hd_paper_cell(to, "%d", gaps[g]);
-    for (int k = 0; k < KINDS; k++) {
-        hd_paper_cell(to, "%s", hd_net_names[kinds[k]]);
-        for (int g = 0; g < GAPS; g++)
-            hd_paper_cell(to, "%.0f (%.0f to %.0f)", 100 * right[k][g].mean, 100 * right[k][g].low,
-                          100 * right[k][g].high);
-    }
-    hd_paper_claim(to, "A simple recurrent network forgets over a gap what it remembers over a few words.",
-                   right[0][0].low > 0.9 && right[0][GAPS - 1].high < right[0][0].low - 0.2,
-                   "It answers %.0f %% over %d words and %.0f %% over %d; chance is %.0f %%.",
-                   100 * right[0][0].mean, gaps[0], 100 * right[0][GAPS - 1].mean, LONGEST, 100.0 / SIGNALS);
-    hd_paper_claim(to, "An LSTM keeps information longer.", span_of(right[2]) > span_of(right[0]),
-                   "It answers more than 90 %% with every seed over up to %d words, the simple network over "
-                   "up to %d; its forget gate begins open.",
-                   span_of(right[2]), span_of(right[0]));
-    hd_paper_claim(to, "Attention has no steps in between that could forget.",
-                   right[3][GAPS - 1].low > 0.95 && right[3][GAPS - 1].low > right[0][GAPS - 1].high,
-                   "It answers %.0f %% over %d words (%.0f to %.0f).", 100 * right[3][GAPS - 1].mean, LONGEST,
-                   100 * right[3][GAPS - 1].low, 100 * right[3][GAPS - 1].high);
-    return HD_OK;
+    hd_mem_free(w);
+    return s;
 }
 
 const hd_experiment hd_experiment_forgetting = {

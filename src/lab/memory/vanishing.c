@@ -1,13 +1,17 @@
 /* Gradients through time: products of Jacobians, one for each step between two words. */
 #include <math.h>
 
+#include "base/mem.h"
 #include "base/rng.h"
 #include "lab/memory/net.h"
+#include "lab/sweep.h"
 
 enum { FAR = 40, WIDTH = 16, INPUTS = 64 };
 
 static const hd_net_kind kinds[] = {HD_NET_logistic, HD_NET_tanh, HD_NET_gru, HD_NET_lstm, HD_NET_attention};
 enum { KINDS = sizeof kinds / sizeof *kinds };
+static const char *const names[KINDS] = {"rnn (logistic)", "rnn (tanh)", "gru, begun to remember",
+                                         "lstm, begun to remember", "self-attention"};
 
 /* |d last row / d row k steps before|, k = 0 .. FAR, for one input; added to norm. */
 static hd_status add_norms(double *norm, hd_net *n, uint64_t seed, hd_err *err)
@@ -32,69 +36,47 @@ static hd_status add_norms(double *norm, hd_net *n, uint64_t seed, hd_err *err)
     return s;
 }
 
-static hd_status norms_of(double *norm, const hd_lab *lab, hd_net_kind kind, uint64_t seed, hd_err *err)
+/* k = 1 .. FAR. */
+static hd_status norms_of(double *norm, const hd_lab *lab, size_t k, uint64_t seed, void *context,
+                          hd_err *err)
 {
+    double all[FAR + 1] = {0};
     hd_net n;
+    (void)context;
     hd_status s = hd_net_open(
-        &n, lab->run, &(hd_net_opt){.kind = kind, .width = WIDTH, .words = 1, .seed = seed, .remember = 3},
-        err);
-    for (size_t k = 0; k <= FAR; k++) norm[k] = 0;
-    for (uint64_t i = 0; !s && i < INPUTS; i++) s = add_norms(norm, &n, seed * 1000 + i, err);
+        &n, lab->run,
+        &(hd_net_opt){.kind = kinds[k], .width = WIDTH, .words = 1, .seed = seed, .remember = 3}, err);
+    for (uint64_t i = 0; !s && i < INPUTS; i++) s = add_norms(all, &n, seed * 1000 + i, err);
+    for (size_t d = 1; d <= FAR; d++) norm[d - 1] = all[d];
     hd_net_close(&n);
     return s;
 }
 
-static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
+/* What one step leaves of a gradient. */
+static hd_spread factor_of(const hd_sweep *w, size_t k, const hd_lab *lab)
 {
-    static const int shown[] = {1, 5, 10, 20, FAR};
-    static const char *const names[KINDS] = {"rnn (logistic)", "rnn (tanh)", "gru, begun to remember",
-                                             "lstm, begun to remember", "self-attention"};
-    double norm[KINDS][HD_LAB_SEEDS][FAR + 1], x[FAR + 1], mean[KINDS][FAR + 1], low[FAR + 1], high[FAR + 1];
-    hd_spread by[KINDS]; /* the factor from one step to the next */
-    hd_status s = HD_OK;
-    for (int k = 0; k < KINDS; k++)
-        for (int i = 0; !s && i < lab->seeds; i++) {
-            s = norms_of(norm[k][i], lab, kinds[k], lab->seed + (uint64_t)i, err);
-            if (!s) s = hd_lab_tell(lab, (k + (i + 1.0) / lab->seeds) / KINDS, err);
-        }
-    if (s) return s;
+    double factor[HD_LAB_SEEDS];
+    for (int i = 0; i < lab->seeds; i++)
+        factor[i] = pow(w->value[k][i][FAR - 1] / w->value[k][i][0], 1.0 / (FAR - 1));
+    return hd_spread_of(factor, (size_t)lab->seeds);
+}
 
-    hd_paper_plot(to,
-                  &(hd_series_plot){.title = "The gradient of the last state",
-                                    .across = "steps between the input and the last state",
-                                    .upward = "norm of the gradient (mean of 64 inputs, spread of all seeds)",
-                                    .log_y = true});
-    for (int k = 0; k < KINDS; k++) {
-        double factor[HD_LAB_SEEDS];
-        for (int d = 0; d <= FAR; d++) {
-            double v[HD_LAB_SEEDS];
-            for (int i = 0; i < lab->seeds; i++) v[i] = norm[k][i][d];
-            hd_spread one = hd_spread_of(v, (size_t)lab->seeds);
-            x[d] = d, mean[k][d] = one.mean, low[d] = one.low, high[d] = one.high;
-        }
-        for (int i = 0; i < lab->seeds; i++)
-            factor[i] = pow(norm[k][i][FAR] / norm[k][i][1], 1.0 / (FAR - 1));
-        by[k] = hd_spread_of(factor, (size_t)lab->seeds);
-        hd_paper_line(
-            to, names[k],
-            &(hd_series){.x = x + 1, .y = mean[k] + 1, .low = low + 1, .high = high + 1, .count = FAR});
-    }
-    hd_paper_table_of(to, "Norm of the gradient by distance, and its factor from step to step", 7, 1);
-    hd_paper_cell(to, "layer");
-    for (int c = 0; c < 5; c++) hd_paper_cell(to, "%d", shown[c]);
-    hd_paper_cell(to, "factor a step");
-    for (int k = 0; k < KINDS; k++) {
-        hd_paper_cell(to, "%s", names[k]);
-        for (int c = 0; c < 5; c++) hd_paper_cell(to, "%.1e", mean[k][shown[c]]);
-        hd_paper_cell(to, "%.3f (%.3f to %.3f)", by[k].mean, by[k].low, by[k].high);
-    }
+/* What is left of it after all. */
+static double left_of(const hd_sweep *w, size_t k)
+{
+    return w->spread[k][FAR - 1].mean / w->spread[k][0].mean;
+}
 
+static void judge(hd_paper *to, const hd_sweep *w, const hd_lab *lab)
+{
+    hd_spread by[KINDS];
+    for (size_t k = 0; k < KINDS; k++) by[k] = factor_of(w, k, lab);
     hd_paper_claim(
         to, "In a simple recurrent network gradients vanish with the distance.",
         by[0].high < 0.9 && by[1].high < 0.9,
         "Each step leaves %.0f %% of the gradient with logistic cells and %.0f %% with tanh; after "
         "%d steps %.0e and %.0e of it are left.",
-        100 * by[0].mean, 100 * by[1].mean, FAR, mean[0][FAR] / mean[0][1], mean[1][FAR] / mean[1][1]);
+        100 * by[0].mean, 100 * by[1].mean, FAR, left_of(w, 0), left_of(w, 1));
     hd_paper_claim(
         to, "Gates keep them longer.", by[2].low > by[1].high && by[3].low > by[1].high,
         "A GRU leaves %.0f %% a step and an LSTM %.0f %%, with gates that begin open (a bias of 3).",
@@ -102,7 +84,22 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_paper_claim(to, "In self-attention a gradient does not depend on the distance.",
                    by[4].low > 0.98 && by[4].high < 1.02, "The factor a step is %.4f (%.4f to %.4f).",
                    by[4].mean, by[4].low, by[4].high);
-    return HD_OK;
+}
+
+static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
+{
+    double x[FAR];
+    hd_sweep *w = hd_mem_zero(sizeof *w);
+    if (!w) return hd_err_nomem(err, sizeof *w);
+    for (int d = 0; d < FAR; d++) x[d] = d + 1;
+    w->title = "The gradient of the last state", w->across = "steps between the input and the last state";
+    w->upward = "norm of the gradient (mean of 64 inputs, spread of all seeds)", w->log_y = true;
+    w->caption = "Norm of the gradient by distance", w->corner = "layer", w->format = "%.0e", w->every = 13;
+    w->kind = names, w->kinds = KINDS, w->x = x, w->points = FAR;
+    hd_status s = hd_sweep_measure(w, lab, norms_of, NULL, err);
+    if (!s) hd_sweep_put(to, w, lab), judge(to, w, lab);
+    hd_mem_free(w);
+    return s;
 }
 
 const hd_experiment hd_experiment_vanishing = {

@@ -43,6 +43,35 @@ void hd_call_answer(hd_call *c, hd_text *json)
     }
 }
 
+static const char *type_of(const char *name)
+{
+    static const struct {
+        const char *end, *type;
+    } known[] = {{".html", "text/html; charset=utf-8"},
+                 {".css", "text/css; charset=utf-8"},
+                 {".js", "text/javascript; charset=utf-8"},
+                 {".json", "application/json"},
+                 {".svg", "image/svg+xml"}};
+    const char *end = strrchr(name, '.');
+    for (size_t i = 0; end && i < sizeof known / sizeof *known; i++)
+        if (!strcmp(end, known[i].end)) return known[i].type;
+    return "application/octet-stream";
+}
+
+void hd_call_give(hd_call *c, const char *name, const void *bytes, size_t size, const char *policy)
+{
+    hd_text body = {0};
+    hd_text_add(&body, bytes, size);
+    if (body.missed) {
+        hd_text_release(&body);
+        hd_call_fail(c, 503, "out of memory");
+        return;
+    }
+    hd_request_put_header(c->request, "Content-Security-Policy", policy);
+    hd_request_put_header(c->request, "Cache-Control", "no-cache");
+    hd_request_answer(c->request, 200, type_of(name), &body);
+}
+
 void *hd_call_take(hd_call *c, size_t count, size_t size)
 {
     hd_err err = {0};

@@ -85,6 +85,8 @@ extern const hd_http_user hd_api_user; /* its context is the desk */
 void hd_call_fail(hd_call *c, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Takes a text in JSON over. */
 void hd_call_answer(hd_call *c, hd_text *json);
+/* Answers with a file by its ending: .html, .css, .js, .json or .svg; policy: what its page may load. */
+void hd_call_give(hd_call *c, const char *name, const void *bytes, size_t size, const char *policy);
 /* Zeroed memory that lasts as long as the call; NULL: the call has failed. */
 void *hd_call_take(hd_call *c, size_t count, size_t size);
 /* Hands the job, which must last as long as the call, to an engine and waits; or the call fails. A job with a

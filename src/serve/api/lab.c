@@ -10,17 +10,8 @@ static void write_error(hd_text *to, int status, const char *text)
     hd_protocol_libretranslate.write_error(to, status, text);
 }
 
-static const char *type_of(const char *name)
-{
-    const char *end = strrchr(name, '.');
-    return !strcmp(end, ".html")   ? "text/html; charset=utf-8"
-           : !strcmp(end, ".json") ? "application/json"
-                                   : "image/svg+xml";
-}
-
 static void give(hd_call *c, const char *name)
 {
-    hd_text body = {0};
     const hd_shelved *f = hd_shelf_find(&c->desk->lab, name);
     if (!f) {
         hd_call_fail(c, 404,
@@ -29,17 +20,9 @@ static void give(hd_call *c, const char *name)
                                           "DIR` makes the pages, --lab DIR shows them");
         return;
     }
-    hd_text_add(&body, (const char *)f->bytes, f->size);
-    if (body.missed) {
-        hd_text_release(&body);
-        hd_call_fail(c, 503, "out of memory");
-        return;
-    }
-    hd_request_put_header(c->request, "Content-Security-Policy",
-                          "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-                          "form-action 'none'; frame-ancestors 'none'");
-    hd_request_put_header(c->request, "Cache-Control", "no-cache");
-    hd_request_answer(c->request, 200, type_of(name), &body);
+    hd_call_give(c, name, f->bytes, f->size,
+                 "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+                 "form-action 'none'; frame-ancestors 'none'");
 }
 
 static void file(hd_call *c)

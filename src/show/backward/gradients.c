@@ -75,10 +75,12 @@ static void take(void *context, hd_run *r, const hd_offer *o)
 
 static void begin(looking *k)
 {
-    hd_run *r = k->r;
-    hd_run_begin(r, HD_TRAIN);
-    r->training = false; /* no dropout */
-    for (size_t i = 0; i < k->to->heads.layers; i++) k->to->heads.layer[i].leaf = NULL;
+    if (k->r->heads) {
+        hd_heads_begin(k->r);
+    } else {
+        hd_run_begin(k->r, HD_TRAIN);
+        k->r->training = false; /* no dropout */
+    }
 }
 
 static hd_status end(looking *k, hd_tensor *loss, hd_err *err)

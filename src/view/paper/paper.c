@@ -200,6 +200,11 @@ void hd_paper_note(hd_paper *r, const char *format, ...)
     va_end(args);
 }
 
+const char *hd_claim_verdict(const hd_claim *c)
+{
+    return c->held ? "Held:" : c->note ? "Did not hold as worded:" : "Did not hold:";
+}
+
 bool hd_paper_drawing(hd_paper_part *p, hd_drawing *d)
 {
     if (p->kind == HD_PAPER_SERIES)

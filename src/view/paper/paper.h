@@ -88,6 +88,8 @@ void hd_paper_claim(hd_paper *r, const char *text, bool held, const char *format
 /* Of the last claim: its wording is too strong, and why. */
 void hd_paper_note(hd_paper *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* "Held:" or what else is said of it. */
+const char *hd_claim_verdict(const hd_claim *c);
 /* A figure of the paper as a drawing, or false: it is words or a table. */
 bool hd_paper_drawing(hd_paper_part *p, hd_drawing *d);
 

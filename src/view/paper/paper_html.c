@@ -75,10 +75,7 @@ static hd_status put_figure(hd_text *to, hd_paper_part *p, hd_err *err)
 
 static void put_claim(hd_text *to, const hd_claim *c)
 {
-    hd_text_print(to, "<div class=\"claim%s\">\n<p><b>%s</b> ", c->held ? "" : " no",
-                  c->held   ? "Held:"
-                  : c->note ? "Did not hold as worded:"
-                            : "Did not hold:");
+    hd_text_print(to, "<div class=\"claim%s\">\n<p><b>%s</b> ", c->held ? "" : " no", hd_claim_verdict(c));
     hd_markup_xml(to, c->text);
     hd_text_put(to, "</p>\n");
     put_element(to, "p", c->found);

@@ -21,10 +21,7 @@ static void put_table(hd_text_pen *p, const hd_paper_table *t)
 
 static void put_claim(hd_text_pen *p, const hd_claim *c)
 {
-    hd_text_pen_words(p, c->held ? HD_INK_GOOD : HD_INK_BOLD,
-                      c->held   ? "Held:"
-                      : c->note ? "Did not hold as worded:"
-                                : "Did not hold:");
+    hd_text_pen_words(p, c->held ? HD_INK_GOOD : HD_INK_BOLD, hd_claim_verdict(c));
     hd_text_pen_words(p, HD_INK_PLAIN, c->text);
     hd_text_pen_end(p);
     hd_text_pen_paragraph(p, c->found);
