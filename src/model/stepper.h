@@ -31,10 +31,12 @@ typedef struct hd_stepper {
        the token it is given is not taken. */
     size_t (*unread)(const void *context, size_t seat);
     /* NULL, or gives the one seat that there is the first of *count tokens at once, as many as it can take:
-       *count becomes their number, and the scores behind each of them are those that steps would give. */
+     *count becomes their number, and the scores behind each of them are those that steps would give. */
     hd_tensor *(*read)(hd_run *r, void *context, const int32_t *ids, size_t *count);
     /* NULL, or whether items that begin alike share what was read of the first, also after it has left. */
     bool *share;
+    /* Of a seat whose item joined last: tokens that had been read for others; where there is `share`. */
+    size_t (*reused)(const void *context, size_t seat);
     /* NULL, or what the columns of the scores that were returned last stand for, row by row: a stepper with a
        shortlist has other tokens for each item, and scores [seats, columns]. */
     const hd_columns *const *(*columns)(void *context);

@@ -5,43 +5,43 @@
 #include "task/speaker.h"
 #include "view/draw/json_members.h"
 
-static served both; /* "lm", and "talk", which has a template */
+static served three; /* "lm", "talk", which has a template, and "wide", which sees 32 tokens */
 
 static int begin(void **state)
 {
-    static char folder[2][HD_PATH];
-    static const char *const name[] = {"lm", "talk"};
+    static char folder[3][HD_PATH];
+    static const char *const name[] = {"lm", "talk", "wide"};
     static const char form[] = "{% for m in messages %}{{ m.content }} {% endfor %}";
     hd_err err = {0};
     if (scratch_make(state)) return -1;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         snprintf(folder[i], HD_PATH, "%s/%s", scratch, name[i]);
-        speaker_folder(folder[i], HD_LM_gpt, HD_TOKENIZER_words);
-        if (hd_served_read(&both.model[i], folder[i], NULL, &err)) return -1;
+        speaker_folder_seeing(folder[i], HD_LM_gpt, HD_TOKENIZER_words, i == 2 ? 32 : 8);
+        if (hd_served_read(&three.model[i], folder[i], NULL, &err)) return -1;
     }
     put_bytes(at("talk/chat_template.jinja"), form, strlen(form));
     if (!HEED_MICROHTTPD) return 0;
     hd_server_opt o = usual_options();
-    o.models = (hd_models){both.model, 2};
-    if (hd_server_open(&both.server, &o, &err)) return print_error("%s\n", err.text), -1;
-    both.port = atoi(strrchr(hd_server_url(both.server), ':') + 1);
+    o.models = (hd_models){three.model, 3};
+    if (hd_server_open(&three.server, &o, &err)) return print_error("%s\n", err.text), -1;
+    three.port = atoi(strrchr(hd_server_url(three.server), ':') + 1);
     return 0;
 }
 
 static int end(void **state)
 {
-    unserve(&both);
+    unserve(&three);
     return scratch_remove(state);
 }
 
 static const char *complete(const char *body)
 {
-    return ask(&both, "POST /v1/completions", JSON, body);
+    return ask(&three, "POST /v1/completions", JSON, body);
 }
 
 static const char *chat(const char *body)
 {
-    return ask(&both, "POST /v1/chat/completions", JSON, body);
+    return ask(&three, "POST /v1/chat/completions", JSON, body);
 }
 
 /* What `heed generate` writes, as a JSON string. */
@@ -81,7 +81,7 @@ static void completions_are_those_of_heed_generate(void **state)
     snprintf(part, sizeof part,
              "\"object\": \"text_completion\"|\"model\": \"lm\"|\"text\": %s, \"logprobs\": null, "
              "\"finish_reason\": \"length\"|\"usage\": {\"prompt_tokens\": 3, \"completion_tokens\": 12, "
-             "\"total_tokens\": 15}",
+             "\"total_tokens\": 15, \"prompt_tokens_details\": {\"cached_tokens\": 0}}",
              expected("the cat", (hd_generate_opt){.tokens = 12, .temperature = 1, .seed = 3}));
     assert_answer(complete("{\"model\": \"lm\", \"prompt\": \"the cat\", \"max_tokens\": 12, \"seed\": 3}"),
                   200, part);
@@ -96,6 +96,18 @@ static void completions_are_those_of_heed_generate(void **state)
         part);
     assert_answer(complete("{\"model\": \"lm\", \"prompt\": \"the\", \"max_tokens\": 2, \"logprobs\": 2}"),
                   200, "\"tokens\": [|\"token_logprobs\": [-|\"top_logprobs\": [{\"|\"text_offset\": [0, ");
+}
+
+/* Whole blocks of 16 tokens. */
+static void what_was_read_for_others_is_counted(void **state)
+{
+    (void)state;
+    need_server();
+    static const char long_one[] =
+        "{\"model\": \"wide\", \"prompt\": \"a a the a cat the a the the cat a a cat the a cat "
+        "the cat a the\", \"max_tokens\": 1}";
+    assert_answer(complete(long_one), 200, "\"prompt_tokens\": 21|\"cached_tokens\": 0}");
+    assert_answer(complete(long_one), 200, "\"prompt_tokens\": 21|\"cached_tokens\": 16}");
 }
 
 static void stops_end_texts(void **state)
@@ -171,7 +183,7 @@ static void who_hangs_up_frees_the_seats(void **state)
     static const char body[] = "{\"model\": \"lm\", \"prompt\": \"the\", \"max_tokens\": 1000000, "
                                "\"temperature\": 0, \"stream\": true}";
     char request[512];
-    int c = dial(both.port);
+    int c = dial(three.port);
     snprintf(request, sizeof request,
              "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n" JSON "Content-Length: %zu\r\n\r\n%s",
              strlen(body), body);
@@ -179,11 +191,11 @@ static void who_hangs_up_frees_the_seats(void **state)
     assert_true(recv(c, request, sizeof request, 0) > 0);
     close(c);
     double from = hd_seconds();
-    while (hd_engine_now(both.model[0].engine).running) {
+    while (hd_engine_now(three.model[0].engine).running) {
         assert_true(hd_seconds() - from < (HEED_SANITIZED ? 5 : 0.2));
         usleep(1000);
     }
-    assert_int_equal(hd_engine_now(both.model[0].engine).jobs[HD_JOB_CANCELED], 1);
+    assert_int_equal(hd_engine_now(three.model[0].engine).jobs[HD_JOB_CANCELED], 1);
 }
 
 /* Events of one text after those of another: which texts go on side by side is nobody's business. */
@@ -224,7 +236,7 @@ static char *read_stream(bool sleeps, size_t *size)
     static const char body[] = "{\"model\": \"lm\", \"prompt\": \"the\", \"max_tokens\": 600, \"n\": 60, "
                                "\"seed\": 5, \"logprobs\": 5, \"stream\": true}";
     char request[512];
-    int c = dial(both.port);
+    int c = dial(three.port);
     int room = 1 << 17; /* small, but more than a packet of the loopback: with less TCP waits for timers */
     setsockopt(c, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
     snprintf(request, sizeof request,
@@ -235,10 +247,10 @@ static char *read_stream(bool sleeps, size_t *size)
         double before = 0, now = 1, from = hd_seconds();
         while (now > before && hd_seconds() - from < 20) {
             usleep(100000);
-            before = now, now = hd_engine_now(both.model[0].engine).batch.sum;
+            before = now, now = hd_engine_now(three.model[0].engine).batch.sum;
         }
         assert_false(now > before);
-        assert_int_equal(hd_engine_now(both.model[0].engine).running, 1);
+        assert_int_equal(hd_engine_now(three.model[0].engine).running, 1);
         assert_answer(complete("{\"model\": \"lm\", \"prompt\": \"the cat\", \"max_tokens\": 12}"), 200,
                       "\"completion_tokens\": 12");
     }
@@ -303,20 +315,20 @@ static void tokens_become_texts_and_back(void **state)
 {
     (void)state;
     need_server();
-    const char *a = ask(&both, "POST /tokenize", JSON, "{\"content\": \"the cat\", \"add_special\": true}");
+    const char *a = ask(&three, "POST /tokenize", JSON, "{\"content\": \"the cat\", \"add_special\": true}");
     assert_answer(a, 200, "{\"tokens\": [");
     char body[128];
     snprintf(body, sizeof body, "%s", body_of(a));
-    assert_answer(ask(&both, "POST /detokenize", JSON, body), 200, "{\"content\": \"the cat\"}");
-    assert_answer(ask(&both, "POST /tokenize", JSON, "{\"content\": \"the cat\", \"with_pieces\": true}"),
+    assert_answer(ask(&three, "POST /detokenize", JSON, body), 200, "{\"content\": \"the cat\"}");
+    assert_answer(ask(&three, "POST /tokenize", JSON, "{\"content\": \"the cat\", \"with_pieces\": true}"),
                   200, "\"piece\": \"the\"}|\"piece\": \"cat\"}");
-    assert_answer(ask(&both, "POST /tokenize", JSON, "{\"content\": 1}"), 400, "'content'|\"code\": 400");
-    assert_answer(ask(&both, "POST /tokenize", JSON, "{\"model\": \"x\", \"content\": \"a\"}"), 404,
+    assert_answer(ask(&three, "POST /tokenize", JSON, "{\"content\": 1}"), 400, "'content'|\"code\": 400");
+    assert_answer(ask(&three, "POST /tokenize", JSON, "{\"model\": \"x\", \"content\": \"a\"}"), 404,
                   "no model");
-    assert_answer(ask(&both, "POST /detokenize", JSON, "{\"tokens\": [-1]}"), 400, "tokens[0]");
-    assert_answer(ask(&both, "GET /props", "", NULL), 200,
+    assert_answer(ask(&three, "POST /detokenize", JSON, "{\"tokens\": [-1]}"), 400, "tokens[0]");
+    assert_answer(ask(&three, "GET /props", "", NULL), 200,
                   "\"n_ctx\": 8|\"total_slots\": 64|\"chat_template\": \"\"|\"build_info\": \"heed");
-    assert_answer(ask(&both, "GET /props?model=talk", "", NULL), 200,
+    assert_answer(ask(&three, "GET /props?model=talk", "", NULL), 200,
                   "\"chat_template\": \"{% for m in messages %}{{ m.content }} {% endfor %}\"");
 }
 
@@ -330,22 +342,22 @@ static void llama_servers_completions_are_the_same_texts(void **state)
              "\"content\": %s, \"stop\": true, \"model\": \"lm\", \"tokens_predicted\": 5, |\"stop_type\": "
              "\"limit\", \"stopping_word\": \"\"",
              expected("the cat", greedy));
-    assert_answer(ask(&both, "POST /completion", JSON,
+    assert_answer(ask(&three, "POST /completion", JSON,
                       "{\"prompt\": \"the cat\", \"n_predict\": 5, \"temperature\": 0}"),
                   200, part);
-    assert_answer(ask(&both, "POST /completion", JSON,
+    assert_answer(ask(&three, "POST /completion", JSON,
                       "{\"prompt\": \"the cat\", \"n_predict\": 3, \"temperature\": 0, \"n_probs\": 2}"),
                   200, "\"completion_probabilities\": [{\"token\": |\"top_logprobs\": [{");
     /* as a stream: pieces, then one that says how it ended */
     const char *said =
-        ask(&both, "POST /completion", JSON,
+        ask(&three, "POST /completion", JSON,
             "{\"prompt\": \"the cat\", \"n_predict\": 5, \"temperature\": 0, \"stream\": true}");
     assert_answer(said, 200, "text/event-stream|\"stop\": false|\"stop_type\": \"limit\"");
     assert_null(strstr(said, "[DONE]"));
-    assert_answer(ask(&both, "POST /completion", JSON, "{\"prompt\": \"a\", \"n_predict\": -2}"), 400,
+    assert_answer(ask(&three, "POST /completion", JSON, "{\"prompt\": \"a\", \"n_predict\": -2}"), 400,
                   "'n_predict'|\"code\": 400");
-    assert_answer(ask(&both, "POST /completion", JSON, "{}"), 400, "'prompt' must be provided");
-    assert_answer(ask(&both, "POST /completion", JSON, "{\"prompt\": [\"a\", \"b\"]}"), 400, "one 'prompt'");
+    assert_answer(ask(&three, "POST /completion", JSON, "{}"), 400, "'prompt' must be provided");
+    assert_answer(ask(&three, "POST /completion", JSON, "{\"prompt\": [\"a\", \"b\"]}"), 400, "one 'prompt'");
 }
 
 static void a_stop_that_ended_a_text_is_named(void **state)
@@ -359,7 +371,7 @@ static void a_stop_that_ended_a_text_is_named(void **state)
     snprintf(body, sizeof body,
              "{\"prompt\": \"the cat\", \"n_predict\": 5, \"temperature\": 0, \"stop\": [\"zzz\", \"%s\"]}",
              word);
-    const char *said = ask(&both, "POST /completion", JSON, body);
+    const char *said = ask(&three, "POST /completion", JSON, body);
     char part[128];
     snprintf(part, sizeof part, "\"stop_type\": \"word\", \"stopping_word\": \"%s\"", word);
     assert_answer(said, 200, part);
@@ -369,6 +381,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(completions_are_those_of_heed_generate),
+        cmocka_unit_test(what_was_read_for_others_is_counted),
         cmocka_unit_test(stops_end_texts),
         cmocka_unit_test(chats_go_through_the_template),
         cmocka_unit_test(streams_are_events_that_end),

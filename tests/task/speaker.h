@@ -86,16 +86,22 @@ CHECK_UNUSED static hd_model_folder *speaker(hd_backend *b, hd_lm_kind kind, hd_
     return speaker_seeing(b, kind, unit, 8);
 }
 
-/* The same as a folder. */
-CHECK_UNUSED static void speaker_folder(const char *path, hd_lm_kind kind, hd_tokenizer_kind unit)
+CHECK_UNUSED static void speaker_folder_seeing(const char *path, hd_lm_kind kind, hd_tokenizer_kind unit,
+                                               size_t context)
 {
     hd_err err = {0};
     hd_backend *b = backend_of("cpu", 1);
-    hd_model_folder *l = speaker(b, kind, unit);
+    hd_model_folder *l = speaker_seeing(b, kind, unit, context);
     assert_int_equal(mkdir(path, 0777), 0);
     if (hd_model_folder_write(l, path, &err)) fail_msg("%s", err.text);
     folder_free(l);
     hd_backend_free(b);
+}
+
+/* With a context of 8. */
+CHECK_UNUSED static void speaker_folder(const char *path, hd_lm_kind kind, hd_tokenizer_kind unit)
+{
+    speaker_folder_seeing(path, kind, unit, 8);
 }
 
 #endif

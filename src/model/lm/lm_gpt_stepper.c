@@ -11,9 +11,10 @@
 #include "model/stepper_parts.h"
 
 typedef struct seat {
-    size_t steps; /* taken so far, that of reading the prompt included */
-    int32_t used; /* tokens in the cache, but for those of a prompt that are to be read */
-    int32_t read; /* of these, those that are there */
+    size_t steps;   /* taken so far, that of reading the prompt included */
+    int32_t used;   /* tokens in the cache, but for those of a prompt that are to be read */
+    int32_t read;   /* of these, those that are there */
+    int32_t reused; /* of these, those that were there before it joined */
 } seat;
 
 typedef struct turning {
@@ -155,7 +156,7 @@ static hd_tensor *join(hd_run *r, void *context, size_t n)
         lay_out(s, to, ids, len, s->given ? (size_t)s->given[first + i] : 0);
         ids += len;
         if (shares(r, s)) begun[i] = hd_prefixes_find(&s->prefixes, seen + to * room, (size_t)seats[to].used);
-        seats[to].read = (int32_t)(begun[i].blocks * HD_PAGE_ROWS);
+        seats[to].read = seats[to].reused = (int32_t)(begun[i].blocks * HD_PAGE_ROWS);
         seats[to].read += next_piece(s, &seats[to], &left);
         which[i] = (int32_t)to;
     }
@@ -196,6 +197,12 @@ static size_t unread(const void *context, size_t i)
 {
     const turning *s = context;
     return (size_t)(s->seat[i].used - s->seat[i].read);
+}
+
+static size_t reused(const void *context, size_t i)
+{
+    const turning *s = context;
+    return (size_t)s->seat[i].reused;
 }
 
 /* A step in which some read on, and the others have a token each. */
@@ -335,6 +342,7 @@ hd_status hd_lm_gpt_stepper(hd_stepper *out, const void *self, const int32_t *id
                         .raw = &s->inner->raw,
                         .piece = &s->piece,
                         .share = &s->share,
+                        .reused = reused,
                         .unread = unread,
                         .read = read_ahead,
                         .pick = pick,

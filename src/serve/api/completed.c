@@ -155,16 +155,19 @@ static void put_head(hd_text *to, const hd_completion *m, const char *object)
 
 static void put_usage(hd_text *to, const hd_completion *m)
 {
-    size_t read = 0, written = 0;
+    size_t read = 0, reused = 0, written = 0;
     for (size_t i = 0; i < m->choices; i++) {
         const hd_generated *g = &m->job.out[i];
-        written += g->tokens;
+        written += g->tokens, reused += g->reused;
         if (i % m->job.opt.samples == 0) read += g->ids.count - g->tokens;
     }
     hd_member_begin(to, "usage", '{');
     hd_member_count(to, "prompt_tokens", read);
     hd_member_count(to, "completion_tokens", written);
     hd_member_count(to, "total_tokens", read + written);
+    hd_member_begin(to, "prompt_tokens_details", '{');
+    hd_member_count(to, "cached_tokens", reused);
+    hd_member_end(to, '}');
     hd_member_end(to, '}');
 }
 

@@ -59,6 +59,7 @@ typedef struct hd_said { /* a token, by the model as it is */
 typedef struct hd_generated {
     hd_text text; /* behind the prompt, in UTF-8, without the stop; data is NULL where there is none */
     size_t tokens;
+    size_t reused; /* tokens of its prompt that had been read for others before */
     double logp;  /* of the tokens, by the model as it is: temperature, bans and penalties do not change it */
     bool stopped; /* by a stop or an ending, not by the number of tokens */
     hd_ids ids;   /* all that was read and written: what stands before the prompt, it, and the tokens */

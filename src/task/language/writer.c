@@ -251,12 +251,23 @@ static hd_status seats_at_hand(hd_writer *w, bool arrived, size_t first, hd_writ
     return s;
 }
 
+/* What each prompt that has joined did not have to read; one that comes back after a rest reads for itself.
+ */
+static void note_reused(hd_writer *w, size_t first)
+{
+    for (size_t i = 0; w->stepper.reused && i < w->arriving.count; i++) {
+        const hd_draft *d = w->arriving.at[i].draft;
+        if (!d->drawn) d->out->reused = w->stepper.reused(w->stepper.context, first + i);
+    }
+}
+
 static hd_status take(void *context, hd_tensor *scores, size_t first, size_t count, bool arrived, hd_err *err)
 {
     hd_writer *w = context;
     hd_run *r = w->r;
     hd_writer_seats now = {0};
     (void)count;
+    if (arrived) note_reused(w, first);
     hd_status s = seats_at_hand(w, arrived, first, &now, err);
     int32_t *token = hd_host_take(r, (now.count + 1) * sizeof *token);
     hd_real *value = hd_host_take(r, (now.count + 1) * sizeof *value);
