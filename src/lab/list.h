@@ -29,6 +29,7 @@
     X(local)                  \
     X(search)                 \
     X(forcing)                \
-    X(gumbel)
+    X(gumbel)                 \
+    X(fill)
 
 #endif

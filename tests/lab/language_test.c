@@ -14,6 +14,12 @@ static void placeless(hd_attention *at)
     at->distance = NULL;
 }
 
+/* Nobody sees what comes later. */
+static void forward(hd_attention *at)
+{
+    at->mask = HD_CAUSAL;
+}
+
 /* Biases that do not follow the loads. */
 static hd_status unmoved(hd_backend *b, const hd_balance_args *a)
 {
@@ -57,12 +63,25 @@ static void distances_reach_beyond(void **state)
     lab_close(&l);
 }
 
+static void both_sides_tell(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    assert_true(hd_paper_held(lab_run(&l, "fill")));
+    lab_break_attention(&l, forward);
+    const hd_paper *p = lab_run(&l, "fill");
+    assert_true(!p->claim[0].held && p->claim[1].held && !p->claim[2].held && !p->claim[3].held);
+    lab_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_stand_on_a_ladder),
         cmocka_unit_test(biases_even_out_loads),
         cmocka_unit_test(distances_reach_beyond),
+        cmocka_unit_test(both_sides_tell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

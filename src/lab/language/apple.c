@@ -3,8 +3,7 @@
 
 #include "base/rng.h"
 #include "lab/desk.h"
-#include "model/encoder/bert.h"
-#include "train/optimizer.h"
+#include "lab/language/filler.h"
 
 /* -- the lecture's two sentences -- */
 
@@ -113,32 +112,23 @@ static hd_status compare(double cosine[2], hd_bert *m, const hd_lab *lab, uint64
 
 static hd_status read_texts(double cosine[2], const hd_lab *lab, uint64_t seed, hd_err *err)
 {
-    static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
     const int updates = lab->full ? 1000 : 200;
     const hd_bert_opt o = {.stack = {.layers = 2, .heads = 2, .width = WIDTH, .inner = 2 * WIDTH},
                            .vocab = VOCAB,
                            .positions = LENGTH,
                            .no_types = true};
-    hd_run *r = lab->run;
-    hd_bert *m = NULL;
-    hd_optimizer optimizer = {0};
+    hd_filler f;
     hd_rng rng = hd_rng_make(seed, 11);
-    hd_status s = hd_bert_new(&m, r->backend, &o, true, err);
-    if (!s) s = hd_params_draw(&m->params, seed, err);
-    if (!s) s = hd_optimizer_init(&optimizer, &m->params, &adam, err);
+    hd_status s = hd_filler_open(&f, lab->run, &o, seed, err);
     for (int t = 0; !s && t < updates; t++) {
         lot l;
         draw(&l, &rng, true);
-        hd_run_begin(r, HD_TRAIN);
-        hd_bert_batch b = batch_of(r, &l);
-        hd_bert_loss(r, m, &b, &(hd_loss_opt){.coef = 1});
-        hd_backward(r);
-        hd_optimizer_step(r, &optimizer, 0.003, ITEMS, NULL, NULL);
-        s = hd_run_status(r, err);
+        hd_run_begin(lab->run, HD_TRAIN);
+        hd_bert_batch b = batch_of(lab->run, &l);
+        s = hd_filler_learn(&f, &b, ITEMS, err);
     }
-    if (!s) s = compare(cosine, m, lab, seed, err);
-    hd_optimizer_release(&optimizer);
-    hd_bert_free(m);
+    if (!s) s = compare(cosine, f.model, lab, seed, err);
+    hd_filler_close(&f);
     return s;
 }
 
