@@ -30,6 +30,7 @@
     X(search)                 \
     X(forcing)                \
     X(gumbel)                 \
-    X(fill)
+    X(fill)                   \
+    X(pretraining)
 
 #endif

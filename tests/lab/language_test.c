@@ -20,6 +20,12 @@ static void forward(hd_attention *at)
     at->mask = HD_CAUSAL;
 }
 
+/* Everybody does. */
+static void leaking(hd_attention *at)
+{
+    at->mask = HD_FULL;
+}
+
 /* Biases that do not follow the loads. */
 static hd_status unmoved(hd_backend *b, const hd_balance_args *a)
 {
@@ -75,13 +81,28 @@ static void both_sides_tell(void **state)
     lab_close(&l);
 }
 
+static void plain_text_helps(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    assert_true(hd_paper_held(lab_run(&l, "pretraining")));
+    lab_break_attention(&l, leaking);
+    assert_true(!lab_run(&l, "pretraining")->claim[0].held);
+    lab_mend(&l);
+    l.backend->kernel.update = idle;
+    const hd_paper *p = lab_run(&l, "pretraining");
+    assert_true(p->claim[0].held && !p->claim[1].held && !p->claim[2].held && !p->claim[3].held);
+    assert_true(p->claim[4].held && !p->claim[5].held && p->claim[6].held);
+    lab_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_stand_on_a_ladder),
-        cmocka_unit_test(biases_even_out_loads),
-        cmocka_unit_test(distances_reach_beyond),
-        cmocka_unit_test(both_sides_tell),
+        cmocka_unit_test(kinds_stand_on_a_ladder), cmocka_unit_test(biases_even_out_loads),
+        cmocka_unit_test(distances_reach_beyond),  cmocka_unit_test(both_sides_tell),
+        cmocka_unit_test(plain_text_helps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

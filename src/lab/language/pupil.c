@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "data/grammar/grammar.h"
+#include "lab/desk.h"
 
 /* -- texts -- */
 
@@ -168,4 +169,11 @@ hd_status hd_pupil_judge(double *nats, hd_pupil *p, const int32_t *ids, size_t c
     }
     *nats = words ? sum / (double)words : 0;
     return s;
+}
+
+hd_status hd_pupil_words(double *nats, hd_pupil *p, const int32_t *ids, size_t count, hd_err *err)
+{
+    hd_run_begin(p->run, HD_INFERENCE);
+    hd_desk_read(nats, p->run, loss_of(p, ids, count, &(size_t){0}, &(int32_t){(int32_t)count}, 1));
+    return hd_run_status(p->run, err);
 }

@@ -46,5 +46,7 @@ hd_status hd_pupil_learn(hd_pupil *p, const int32_t *ids, size_t count, uint32_t
 /* Nats a word of a text, in windows of `window` that begin anew. */
 hd_status hd_pupil_judge(double *nats, hd_pupil *p, const int32_t *ids, size_t count, size_t window,
                          hd_err *err);
+/* Nats of each word of a text of at most a window. */
+hd_status hd_pupil_words(double *nats, hd_pupil *p, const int32_t *ids, size_t count, hd_err *err);
 
 #endif
