@@ -18,6 +18,7 @@
     X(sampling)               \
     X(positions)              \
     X(experts)                \
+    X(rewards)                \
     X(vectors)                \
     X(bottleneck)             \
     X(block)                  \
