@@ -17,7 +17,8 @@ typedef struct hd_lab {
     uint64_t seed;          /* the first of them */
     int seeds;              /* how often what is drawn at random is measured, 1 to HD_LAB_SEEDS */
     bool full;              /* larger and longer, up to minutes */
-    hd_model_folder *model; /* the user's, of the task that the experiment takes; NULL: none */
+    hd_model_folder *model; /* the user's, of a task that the experiment takes; NULL: none */
+    const char *data;       /* a folder of the user's, where the experiment reads one; NULL: none */
     /* Told what share is done; may be NULL. False: stop. */
     bool (*tell)(void *context, double share);
     void *context;
@@ -28,7 +29,8 @@ typedef struct hd_experiment {
     int lecture;      /* 0 to 4, the one it is first said in */
     const char *rows; /* of docs/lectures.md */
     const char *claim;
-    const char *takes; /* the task of a model of the user's that it can look at; NULL: none */
+    const char *takes; /* tasks of a model of the user's that it can look at, "classify, regress"; NULL: none */
+    const char *reads; /* what it looks at that model by, in a folder of the user's: "GLUE"; NULL: nothing */
     hd_status (*run)(hd_paper *to, const hd_lab *lab, hd_err *err);
 } hd_experiment;
 

@@ -32,6 +32,7 @@
     X(forcing)                \
     X(gumbel)                 \
     X(fill)                   \
-    X(pretraining)
+    X(pretraining)            \
+    X(glue)
 
 #endif

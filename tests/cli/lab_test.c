@@ -71,13 +71,56 @@ static void json_is_one_object(void **state)
     json_decref(o);
 }
 
+/* Sets as they are distributed: CoLA's table has no first line with names, MRPC's has names of its own. */
+static void a_model_is_judged_by_glue(void **state)
+{
+    (void)state;
+    must_run(
+        "mkdir -p glue/CoLA glue/MRPC glue/STS-B glue/WNLI && awk 'BEGIN { srand(3); "
+        "print \"label\\ttext\" > \"texts.tsv\"; print \"label\\ttext\\ttext2\" > \"pairs.tsv\"; "
+        "print \"Quality\\t#1 ID\\t#2 ID\\t#1 String\\t#2 String\" > \"glue/MRPC/dev.tsv\"; "
+        "for (i = 0; i < 260; i++) { y = i % 2; a = (y ? \"good\" : \"bad\") \" w\" int(5 * rand()) \" w\" "
+        "int(5 * rand()); b = \"w\" int(5 * rand()); "
+        "if (i < 220) { print y \"\\t\" a > \"texts.tsv\"; print y \"\\t\" a \"\\t\" b > \"pairs.tsv\" } "
+        "else { print \"gj04\\t\" y \"\\t*\\t\" a > \"glue/CoLA/dev.tsv\"; "
+        "print y \"\\t1\\t2\\t\" a \"\\t\" b > \"glue/MRPC/dev.tsv\" } } }'");
+    must_run("for d in texts pairs; do $HEED train -q --device cpu --task classify --unit word --encoder "
+             "transformer:1 --width 16 --heads 2 --ffn-size 16 --train $d.tsv --batch-size 16 --epochs 6 "
+             "--lr 0.01 "
+             "--warmup 1 --dropout 0 --valid-fraction 0.1 --out $d; done");
+    const char *out = must_run("$HEED lab glue texts --device cpu --data glue --json");
+    assert_non_null(strstr(out, "\"your model\""));
+    assert_non_null(strstr(out, "[\"CoLA\", \"matthews\", \"40\", \"100.0\", \"0.0\", \"52.1\"]"));
+    assert_null(strstr(out, "\"f1\", \"40\""));
+    assert_non_null(strstr(must_run("$HEED lab glue pairs --device cpu --data glue/MRPC/ | tr '\\n' ' '"),
+                           "Held: This model knows more than always the same answer."));
+    /* weights that know nothing turn the verdict */
+    must_run("$HEED train -q --device cpu --task classify --unit word --encoder transformer:1 --width 16 "
+             "--heads 2 "
+             "--ffn-size 16 --train texts.tsv --batch-size 16 --steps 1 --lr 1e-9 --valid-fraction 0.1 --out "
+             "none");
+    assert_non_null(strstr(must_run("$HEED lab glue none --device cpu --data glue | tr '\\n' ' '"),
+                           "Did not hold: This model knows more than always the same answer."));
+    assert_prints(
+        "$HEED lab glue texts", 2,
+        "heed lab: --data is required: the folder of GLUE that the model is judged by (try 'heed help "
+        "lab')\n");
+    assert_prints("$HEED lab glue --data glue", 2,
+                  "heed lab: --data needs a model: heed lab glue MODEL --data DIR (try 'heed help lab')\n");
+    assert_prints("$HEED lab vanishing --data glue", 2,
+                  "heed lab: vanishing reads no data of yours: --data is not for it (try 'heed help lab')\n");
+    assert_prints("$HEED lab glue texts --device cpu --data texts", 1,
+                  "heed lab: texts: no set of GLUE in it: it has folders such as CoLA with a file dev.tsv\n");
+    assert_prints("$HEED lab glue texts --device cpu --data glue/MRPC", 1,
+                  "heed lab: none of the 1 sets in glue/MRPC has the labels of this model\n");
+}
+
 int main(void)
 {
     shell_prepare();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(experiments_are_listed),
-        cmocka_unit_test(what_is_wrong_is_said),
-        cmocka_unit_test(one_is_run_in_every_form),
+        cmocka_unit_test(experiments_are_listed),    cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(a_model_is_judged_by_glue), cmocka_unit_test(one_is_run_in_every_form),
         cmocka_unit_test(json_is_one_object),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -117,12 +117,27 @@ static void rewards_teach(void **state)
     lab_close(&l);
 }
 
+/* With a model of the user's: cli/lab. */
+static void averages_are_computed_again(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    const hd_paper *p = lab_run(&l, "glue");
+    assert_true(hd_paper_held(p) && p->claims == 4 && !p->claim[1].held);
+    lab_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_stand_on_a_ladder), cmocka_unit_test(biases_even_out_loads),
-        cmocka_unit_test(distances_reach_beyond),  cmocka_unit_test(both_sides_tell),
-        cmocka_unit_test(plain_text_helps),        cmocka_unit_test(rewards_teach),
+        cmocka_unit_test(kinds_stand_on_a_ladder),
+        cmocka_unit_test(biases_even_out_loads),
+        cmocka_unit_test(distances_reach_beyond),
+        cmocka_unit_test(both_sides_tell),
+        cmocka_unit_test(plain_text_helps),
+        cmocka_unit_test(rewards_teach),
+        cmocka_unit_test(averages_are_computed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

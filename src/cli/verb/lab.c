@@ -9,7 +9,7 @@
 struct lab {
     hd_usual usual;
     bool all;
-    const char *out;
+    const char *out, *data;
     int64_t seed;
     int size;
 };
@@ -22,6 +22,8 @@ static const hd_option options[] = {
     {"out", 'o', "FILE", NULL,
      "write the paper to a .html, .json, .svg, .png or .pdf file; with --all the folder of the pages",
      HD_FILE_INTO(struct lab, out)},
+    {"data", 0, "DIR", NULL, "the data to judge MODEL by: for glue the folder of GLUE, or of one of its sets",
+     HD_FILE_INTO(struct lab, data)},
     {"size", 0, "SIZE", "small", "small: seconds; full: larger and longer, up to minutes",
      HD_CHOICE_INTO(struct lab, size, sizes)},
     {"seed", 0, "N", "1", "seed of all random numbers; two more follow it where a claim takes several",
@@ -35,6 +37,7 @@ static const hd_example examples[] = {
     {"heed lab", "list the experiments"},
     {"heed lab vanishing", "run one: its table, its plot, and whether the claim held"},
     {"heed lab forgetting --size full --out forgetting.svg", "longer, and drawn in a file"},
+    {"heed lab glue MODEL --data GLUE", "a model of yours on the sets of GLUE that it fits"},
     {"heed lab --all --out lab", "a site of all of them; open lab/index.html"},
     {NULL, NULL},
 };
@@ -122,6 +125,18 @@ static hd_status find(call *k, hd_err *err)
                       best.match ? "'?" : "");
 }
 
+/* Of a task that the experiment takes. */
+static hd_status open_model(call *k, hd_err *err)
+{
+    hd_command *c = &k->command;
+    const char *folder = c->operands.word[1], *takes = k->x->takes, *one = strchr(takes, ',') ? NULL : takes;
+    hd_status s = hd_model_folder_open(&c->model, folder, one, c->machine.backend, HD_WEIGHTS_WHOLE, err);
+    if (!s && !strstr(takes, c->model.task->name))
+        s = hd_err_set(err, HD_EARG, "%s: this is %s: %s takes models of the tasks %s", folder,
+                       c->model.task->what, k->x->name, takes);
+    return s;
+}
+
 static hd_status run(hd_command *c, hd_err *err)
 {
     const struct lab *o = c->options;
@@ -134,6 +149,7 @@ static hd_status run(hd_command *c, hd_err *err)
                   .seed = (uint64_t)o->seed,
                   .seeds = HD_LAB_SEEDS,
                   .full = o->size,
+                  .data = o->data,
                   .tell = tell,
                   .context = k};
     if (!s && o->all)
@@ -142,8 +158,7 @@ static hd_status run(hd_command *c, hd_err *err)
     hd_paper r;
     hd_paper_init(&r);
     if (!s && c->operands.count > 1) {
-        s = hd_model_folder_open(&c->model, c->operands.word[1], k->x->takes, c->machine.backend,
-                                 HD_WEIGHTS_WHOLE, err);
+        s = open_model(k, err);
         lab.model = &c->model;
     }
     if (!s) s = hd_experiment_run(&r, k->x, &lab, err);
@@ -159,11 +174,22 @@ static hd_status check(hd_command *c, hd_err *err)
     if (o->all && c->operands.count)
         return hd_err_set(err, HD_EARG, "--all runs every experiment: '%s' is one too many",
                           c->operands.word[0]);
+    if (o->data && !c->operands.count)
+        return hd_err_set(err, HD_EARG, "--data is for one experiment: heed lab glue MODEL --data DIR");
     if (o->all && !o->out) return hd_err_set(err, HD_EARG, "--out is required: the folder of the pages");
     if (o->all || !c->operands.count) return HD_OK;
     hd_status s = find(k, err);
     if (!s && c->operands.count > 1 && !k->x->takes)
         s = hd_err_set(err, HD_EARG, "%s takes no model: it trains what it needs", k->x->name);
+    const bool model = c->operands.count > 1;
+    if (!s && k->x->reads && model && !o->data)
+        s = hd_err_set(err, HD_EARG, "--data is required: the folder of %s that the model is judged by",
+                       k->x->reads);
+    if (!s && o->data && !(k->x->reads && model))
+        s = hd_err_set(err, HD_EARG,
+                       k->x->reads ? "--data needs a model: heed lab %s MODEL --data DIR"
+                                   : "%s reads no data of yours: --data is not for it",
+                       k->x->name);
     if (!s && o->out) s = hd_paper_check(o->out, err);
     return s;
 }

@@ -42,6 +42,16 @@ hd_status hd_labeled_refuse(const hd_labeled_reader *r, const char *what, hd_err
    count. "-": standard input, also below. */
 hd_status hd_labeled_table(hd_labeled *out, hd_vocab *labels, const char *path, hd_labeled_column *how,
                            hd_err *err);
+/* The same of columns that are called otherwise. */
+enum { HD_COLUMN_LABEL, HD_COLUMN_TEXT, HD_COLUMN_TEXT2, HD_COLUMNS };
+typedef struct hd_labeled_columns {
+    const char *name[HD_COLUMNS]; /* text2: NULL, or it may be missing */
+    bool nameless;                /* the first line is an item; columns are: */
+    size_t at[HD_COLUMNS];        /* from 0 on; SIZE_MAX: there is none */
+    bool lenient;                 /* lines that lack a column are left out */
+} hd_labeled_columns;
+hd_status hd_labeled_table_of(hd_labeled *out, hd_vocab *labels, const char *path,
+                              const hd_labeled_columns *columns, hd_labeled_column *how, hd_err *err);
 /* A token, a tab and its label on each line, an empty line between sentences. Columns between them do not
  * count. */
 hd_status hd_labeled_tokens(hd_labeled *out, hd_vocab *labels, const char *path, hd_err *err);

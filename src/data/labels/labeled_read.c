@@ -190,8 +190,6 @@ hd_status hd_labeled_folder(hd_labeled *out, hd_vocab *labels, const char *folde
 
 /* -- a table -- */
 
-enum { LABEL, TEXT, PARTNER, COLUMNS };
-
 /* Column i of a line; text NULL: there are fewer. */
 static hd_line column(hd_line line, size_t i)
 {
@@ -204,54 +202,63 @@ static hd_line column(hd_line line, size_t i)
     }
 }
 
-static hd_status read_header(hd_labeled_reader *r, size_t at[COLUMNS], hd_err *err)
+static hd_status read_header(hd_labeled_reader *r, hd_labeled_columns *is, hd_err *err)
 {
-    static const char *const name[COLUMNS] = {"label", "text", "text2"};
     hd_line line, c;
     hd_status s = next(r, &line, err);
     if (s) return s;
-    for (int k = 0; k < COLUMNS; k++) at[k] = SIZE_MAX;
+    for (int k = 0; k < HD_COLUMNS; k++) is->at[k] = SIZE_MAX;
     for (size_t i = 0; line.text && (c = column(line, i)).text; i++)
-        for (int k = 0; k < COLUMNS; k++)
-            if (c.size == strlen(name[k]) && !memcmp(c.text, name[k], c.size)) {
-                if (at[k] != SIZE_MAX)
-                    return hd_err_set(err, HD_EFORMAT,
-                                      "%s:1: two columns are called \"%s\": rename or remove one of them",
-                                      hd_lines_name(r->lines), name[k]);
-                at[k] = i;
-            }
-    if (at[LABEL] == SIZE_MAX || at[TEXT] == SIZE_MAX)
-        return hd_labeled_refuse(
-            r, "the first line must name the columns, label and text, with a tab between", err);
-    return HD_OK;
+        for (int k = 0; k < HD_COLUMNS; k++) {
+            const char *name = is->name[k];
+            if (!name || c.size != strlen(name) || memcmp(c.text, name, c.size)) continue;
+            if (is->at[k] != SIZE_MAX)
+                return hd_err_set(err, HD_EFORMAT,
+                                  "%s:1: two columns are called \"%s\": rename or remove one of them",
+                                  hd_lines_name(r->lines), name);
+            is->at[k] = i;
+        }
+    if (is->at[HD_COLUMN_LABEL] < SIZE_MAX && is->at[HD_COLUMN_TEXT] < SIZE_MAX) return HD_OK;
+    return hd_err_set(err, HD_EFORMAT,
+                      "%s:%zu: the first line must name the columns, %s and %s, with a tab between",
+                      hd_lines_name(r->lines), hd_lines_count(r->lines), is->name[HD_COLUMN_LABEL],
+                      is->name[HD_COLUMN_TEXT]);
 }
 
-static hd_status add_row(hd_labeled_reader *r, hd_line line, const size_t at[COLUMNS],
+static hd_status add_row(hd_labeled_reader *r, hd_line line, const hd_labeled_columns *is,
                          hd_labeled_column *labels, hd_err *err)
 {
-    hd_line name = column(line, at[LABEL]), text[2] = {column(line, at[TEXT])};
+    hd_line name = column(line, is->at[HD_COLUMN_LABEL]), text[2] = {column(line, is->at[HD_COLUMN_TEXT])};
     size_t texts = 1;
-    if (at[PARTNER] < SIZE_MAX) text[texts++] = column(line, at[PARTNER]);
-    if (!name.text || !text[0].text || !text[texts - 1].text)
-        return hd_labeled_refuse(r, "a column is missing that the first line names", err);
+    if (is->at[HD_COLUMN_TEXT2] < SIZE_MAX) text[texts++] = column(line, is->at[HD_COLUMN_TEXT2]);
+    bool lacks = !name.text || !text[0].text || !text[texts - 1].text;
+    if (lacks && is->lenient) return HD_OK;
+    if (lacks) return hd_labeled_refuse(r, "a column is missing that the first line names", err);
     if (!text[0].size || !text[texts - 1].size) return hd_labeled_refuse(r, "the text is empty", err);
     hd_status s = labels(r, name, err);
     for (size_t i = 0; !s && i < texts; i++) s = hd_labeled_add(r->into, text[i], err);
     return s ? s : hd_labeled_end(r->into, err);
 }
 
+hd_status hd_labeled_table_of(hd_labeled *out, hd_vocab *labels, const char *path,
+                              const hd_labeled_columns *columns, hd_labeled_column *how, hd_err *err)
+{
+    hd_labeled_reader r = reader_of(out, labels);
+    hd_labeled_columns is = *columns;
+    hd_line line;
+    hd_status s = open_file(&r, path, err);
+    if (!s && !is.nameless) s = read_header(&r, &is, err);
+    while (!s && !(s = next(&r, &line, err)) && line.text) {
+        if (trimmed(line).size) s = add_row(&r, line, &is, how, err);
+    }
+    return finish(&r, s, path, err);
+}
+
 hd_status hd_labeled_table(hd_labeled *out, hd_vocab *labels, const char *path, hd_labeled_column *how,
                            hd_err *err)
 {
-    hd_labeled_reader r = reader_of(out, labels);
-    size_t at[COLUMNS];
-    hd_line line;
-    hd_status s = open_file(&r, path, err);
-    if (!s) s = read_header(&r, at, err);
-    while (!s && !(s = next(&r, &line, err)) && line.text) {
-        if (trimmed(line).size) s = add_row(&r, line, at, how, err);
-    }
-    return finish(&r, s, path, err);
+    static const hd_labeled_columns usual = {.name = {"label", "text", "text2"}};
+    return hd_labeled_table_of(out, labels, path, &usual, how, err);
 }
 
 /* -- sentences -- */
