@@ -20,6 +20,7 @@
     X(experts)                \
     X(rewards)                \
     X(vectors)                \
+    X(patches)                \
     X(bottleneck)             \
     X(block)                  \
     X(relative)               \
