@@ -21,6 +21,7 @@
     X(rewards)                \
     X(vectors)                \
     X(patches)                \
+    X(queries)                \
     X(bottleneck)             \
     X(block)                  \
     X(relative)               \
