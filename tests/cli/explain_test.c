@@ -185,6 +185,26 @@ static void printed_numbers_satisfy_the_printed_formulas(void **state)
     assert_non_null(strstr(must_run("$HEED explain m 'a b' --head mean"), "mean of 2 heads  = mean of Q K"));
 }
 
+static void lectures_stand_beside_the_engine(void **state)
+{
+    (void)state;
+    const char *out = must_run("$HEED explain --lecture 000 --only gru.free.ids");
+    assert_non_null(strstr(out, "1    heed     4  3  3\n     lecture  4  3  3\n"));
+    assert_null(strstr(out, "gru.enc.E"));
+    out = must_run("$HEED explain --lecture 004 --only poll.2");
+    assert_non_null(strstr(out, "false    false  Beam search finds the optimal decode.\n"));
+    json_t *o = parsed("$HEED explain --lecture 004 --only gumbel.softmax --json");
+    assert_true(json_is_object(o));
+    json_decref(o);
+    must_run("$HEED explain --lecture 000 --only 'cell.*' --out cell.html && test -s cell.html");
+    assert_fails("$HEED explain --lecture 000 --only nothing", 2, "no matrix matches 'nothing'");
+    assert_fails("$HEED explain --lecture 004 --train 3", 2, "--train is for the example of lecture 003");
+    assert_fails("$HEED explain --lecture 001", 2, "--lecture: '001' is not one of 000, 003, 004");
+    assert_fails("$HEED explain --out x.html", 2,
+                 "--out needs --backward or --beam of a model, or --lecture");
+    assert_fails("$HEED explain m a --lecture 000", 2, "--lecture is for the worked example");
+}
+
 /* p(t + 2) = M p(t), by the printed numbers. */
 static void positions_are_shifted_by_one_matrix(void **state)
 {
@@ -296,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_sentence_from_tokens_to_the_distribution),
         cmocka_unit_test(steps_heads_and_names_are_picked),
         cmocka_unit_test(printed_numbers_satisfy_the_printed_formulas),
+        cmocka_unit_test(lectures_stand_beside_the_engine),
         cmocka_unit_test(positions_are_shifted_by_one_matrix),
         cmocka_unit_test(a_prompt_and_the_token_after_it),
         cmocka_unit_test(a_search_is_a_tree),

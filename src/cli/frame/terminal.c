@@ -1,6 +1,8 @@
 /* Terminal facts and the stderr log. */
 #include "cli/frame/verb.h"
 
+#include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -51,4 +53,13 @@ static void write_log(void *context, hd_level level, const char *text)
 hd_log hd_terminal_log(const hd_terminal *err, hd_level most)
 {
     return (hd_log){write_log, (void *)err, most};
+}
+
+bool hd_terminal_utf8(void)
+{
+    locale_t l = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    if (!l) return false;
+    bool yes = !strcmp(nl_langinfo_l(CODESET, l), "UTF-8");
+    freelocale(l);
+    return yes;
 }

@@ -25,6 +25,8 @@ typedef struct hd_terminal {
 } hd_terminal;
 
 hd_terminal hd_terminal_of(FILE *file);
+/* Does the locale's character set have the signs? Asked without setting the locale of the process. */
+bool hd_terminal_utf8(void);
 
 /* Escape codes, or "" without color. */
 const char *hd_terminal_bold(const hd_terminal *t);

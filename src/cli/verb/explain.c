@@ -1,12 +1,11 @@
 /* heed explain: what a model did with a sentence, number by number; and one step of an encoder-decoder
    Transformer small enough to read, matrix by matrix. */
 #include <fnmatch.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/frame/verb.h"
+#include "lab/worked/worked.h"
 #include "task/masked/masked.h"
 #include "view/explain/exhibit_json.h"
 #include "view/explain/exhibit_text.h"
@@ -29,9 +28,13 @@ struct explain {
     const char *out;
     int columns;
     size_t beam; /* 0: not asked for */
+    int lecture; /* as in `lectures` */
 };
 
-#define EXAMPLE_ROWS "The worked example (without MODEL)"
+static const char *const lectures[] = {"000", "003", "004", NULL};
+enum { LECTURE_000, LECTURE_003, LECTURE_004 };
+
+#define EXAMPLE_ROWS "Worked examples (without MODEL)"
 #define MODEL_ROWS   "A trained model (with MODEL and TEXT)"
 #define EXAMPLE      .group = EXAMPLE_ROWS
 #define MODEL        .group = MODEL_ROWS
@@ -56,8 +59,14 @@ static const hd_option options[] = {
     {"beam", 0, "N", "0", "a translator: the search with a beam of N as it forks and prunes", MODEL,
      HD_COUNT_INTO(struct explain, beam, 0, 32)},
     {"out", 'o', "FILE", NULL,
-     "write what --backward or --beam shows of a model to a .html, .json, .svg, .png or .pdf file", MODEL,
+     "write what --backward or --beam shows of a model, or --lecture, to a .html, .json, .svg, .png or .pdf "
+     "file",
      HD_FILE_INTO(struct explain, out)},
+    {"lecture", 0, "NUMBER", "003",
+     "whose examples: 003, a Transformer; 000, recurrent encoder-decoders and attention scores; 004, "
+     "searches, "
+     "positions and the polls. Of 000 and 004 each number stands beside the lecture's",
+     EXAMPLE, HD_CHOICE_INTO(struct explain, lecture, lectures)},
     {"train", 0, "N", "0",
      "train N steps with Adam (rate 0.01) on both sentence pairs and show how it learns; the matrices are "
      "left out unless --backward, --only or --json asks for them",
@@ -84,19 +93,10 @@ static const hd_example examples[] = {
     {"heed explain --backward --only 'dec.cross.*'",
      "the cross-attention of the decoder, with its gradients"},
     {"heed explain --train 200", "watch the loss fall"},
+    {"heed explain --lecture 000 --only 'gru.*'", "the GRU encoder-decoder, beside the lecture's numbers"},
     {"heed explain --shift 2 --digits 6", "positions, and the matrix that shifts them by two places"},
     {NULL, NULL},
 };
-
-/* Does the locale's character set have the signs? Asked without setting the locale of the process. */
-static bool has_utf8(void)
-{
-    locale_t l = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-    if (!l) return false;
-    bool yes = !strcmp(nl_langinfo_l(CODESET, l), "UTF-8");
-    freelocale(l);
-    return yes;
-}
 
 /* -- a trained model -- */
 
@@ -151,7 +151,7 @@ static hd_status show(hd_text *page, const call *c, hd_err *err)
     const struct explain *o = c->o;
     const hd_exhibit_look look = {.width = c->command.out.width,
                                   .color = c->command.out.color,
-                                  .utf8 = has_utf8(),
+                                  .utf8 = hd_terminal_utf8(),
                                   .digits = o->digits,
                                   .columns = o->columns,
                                   .head = c->head,
@@ -164,7 +164,7 @@ static hd_status show(hd_text *page, const call *c, hd_err *err)
 static hd_status put_paper(hd_text *page, const call *c, hd_paper *p, hd_err *err)
 {
     const hd_terminal *t = &c->command.out;
-    hd_text_pen pen = {.to = page, .width = t->width, .color = t->color, .utf8 = has_utf8()};
+    hd_text_pen pen = {.to = page, .width = t->width, .color = t->color, .utf8 = hd_terminal_utf8()};
     if (c->o->out) return hd_paper_save(c->o->out, p, err);
     if (c->o->json)
         hd_paper_json(page, p);
@@ -244,6 +244,12 @@ static hd_status read_picks(call *c, hd_err *err)
     return HD_OK;
 }
 
+/* Lectures whose examples are papers. */
+static bool worked(const call *c)
+{
+    return !c->command.operands.count && c->o->lecture != LECTURE_003;
+}
+
 static hd_status check_options(call *c, hd_err *err)
 {
     const hd_command *m = &c->command;
@@ -258,8 +264,14 @@ static hd_status check_options(call *c, hd_err *err)
                               model ? "--%s is for the worked example, without MODEL"
                                     : "--%s needs MODEL and TEXT",
                               row->name);
-    if (c->o->out && !c->o->backward && !c->o->beam)
-        return hd_err_set(err, HD_EARG, "--out needs --backward or --beam");
+    if (c->o->out && !worked(c) && (!model || (!c->o->backward && !c->o->beam)))
+        return hd_err_set(err, HD_EARG,
+                          "--out needs --backward or --beam of a model, or --lecture 000 or 004");
+    if (worked(c) && (c->o->backward || c->o->train || c->o->shift))
+        return hd_err_set(err, HD_EARG, "--%s is for the example of lecture 003",
+                          c->o->backward ? "backward"
+                          : c->o->train  ? "train"
+                                         : "shift");
     if (c->o->beam && c->o->backward)
         return hd_err_set(err, HD_EARG, "--beam and --backward show two things: give one of them");
     if (c->o->out) return hd_paper_check(c->o->out, err);
@@ -285,13 +297,32 @@ static hd_status explain_example(hd_text *page, const hd_command *c, const struc
     hd_explain *x = NULL;
     const hd_explain_look look = {.width = c->out.width,
                                   .color = c->out.color,
-                                  .utf8 = has_utf8(),
+                                  .utf8 = hd_terminal_utf8(),
                                   .digits = o->digits,
                                   .only = o->only,
                                   .no_matrices = o->train && !o->backward && !o->only};
     hd_status s = hd_explain_run(&x, c->machine.backend, &(hd_explain_opt){o->backward, o->train}, err);
     if (!s) s = o->json ? hd_explain_json(page, x, o->only, err) : hd_explain_text(page, x, &look, err);
     hd_explain_free(x);
+    return s;
+}
+
+/* Examples of the other lectures, beside their numbers. */
+static hd_status explain_worked(hd_text *page, call *c, hd_err *err)
+{
+    enum { ALL_DIGITS = 9 };
+    hd_paper paper;
+    hd_paper_init(&paper);
+    const struct explain *o = c->o;
+    const bool exact = o->json && !hd_command_given(&c->command, "digits");
+    hd_status s = hd_worked_run(&paper, &c->command.machine.run,
+                                &(hd_worked_opt){.lecture = o->lecture == LECTURE_004 ? 4 : 0,
+                                                 .only = o->only,
+                                                 .digits = exact ? ALL_DIGITS : o->digits},
+                                err);
+    if (s == HD_EARG) c->command.misused = true;
+    if (!s) s = put_paper(page, c, &paper, err);
+    hd_paper_release(&paper);
     return s;
 }
 
@@ -315,6 +346,7 @@ static hd_status run(hd_command *c, hd_err *err)
     hd_status s = model && o->beam       ? explain_paper(&page, (call *)c, put_beam, err)
                   : model && o->backward ? explain_paper(&page, (call *)c, put_gradients, err)
                   : model || o->shift    ? explain_exhibit(&page, (call *)c, err)
+                  : worked((call *)c)    ? explain_worked(&page, (call *)c, err)
                                          : explain_example(&page, c, o, err);
     return hd_command_put_page(c, &page, s, err);
 }
@@ -323,7 +355,7 @@ static hd_status check(hd_command *command, hd_err *err)
 {
     call *c = (call *)command;
     c->o = command->options;
-    const char *only = command->operands.count || c->o->shift ? NULL : c->o->only;
+    const char *only = command->operands.count || c->o->shift || worked(c) ? NULL : c->o->only;
     hd_status s = check_options(c, err);
     if (!s && only && !matches_something(only))
         s = hd_err_set(err, HD_EARG, "--only: no matrix matches '%s'", only);
@@ -350,7 +382,8 @@ const hd_usage hd_verb_explain = {
         "of each token. With a classifier of pictures and a picture: the same, its cells in place of tokens. "
         "Every item has a name, a shape and the formula that computes it.\n"
         "Without a model: a worked example, one step of a small encoder-decoder Transformer (one layer, one "
-        "head, six channels). Its weights are fixed, so the numbers are the same on every machine.",
+        "head, six channels). Its weights are fixed, so the numbers are the same on every machine. --lecture "
+        "shows the examples of other lectures.",
     .options = options,
     .size = sizeof(struct explain),
     .examples = examples,

@@ -2,64 +2,28 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/mem.h"
-#include "lab/desk.h"
+#include "lab/attention/waves.h"
 #include "lab/learner.h"
 #include "nn/position.h"
 
-enum { POSITIONS = 600, FAR = 100, SHIFTED = 17, MOST = 512, LENGTH = 7 };
+enum { LENGTH = 7 };
 
 /* -- the table -- */
 
-typedef struct table {
-    size_t d;
-    int first; /* 0: the paper's frequencies, 1: those of lecture 004 */
-    double norm[2], shift, apart, nearest, product[FAR + 1];
-    int falls_to; /* the last distance up to which products fall; 0: always */
-} table;
-
-static double dot(const hd_real *a, const hd_real *b, size_t d)
+static hd_status show_table(hd_paper *to, hd_waves *all, size_t tables, hd_err *err)
 {
-    double sum = 0;
-    for (size_t i = 0; i < d; i++) sum += (double)a[i] * (double)b[i];
-    return sum;
-}
-
-static void measure(table *t, hd_real *p, hd_real *m)
-{
-    const hd_sinusoid s = {.first = t->first};
-    const size_t d = t->d;
-    hd_sinusoid_fill(p, POSITIONS, d, &s);
-    hd_sinusoid_shift(m, d, SHIFTED, &s);
-    t->norm[0] = t->nearest = (double)INFINITY, t->norm[1] = t->shift = t->apart = 0, t->falls_to = 0;
-    for (size_t k = 0; k <= FAR; k++) t->product[k] = dot(p, p + k * d, d);
-    for (size_t i = 0; i < POSITIONS; i++) {
-        double square = dot(p + i * d, p + i * d, d);
-        t->norm[0] = fmin(t->norm[0], square), t->norm[1] = fmax(t->norm[1], square);
-        if (i) t->nearest = fmin(t->nearest, sqrt(fmax(0, (double)d - 2 * dot(p, p + i * d, d))));
-        for (size_t k = 0; k <= FAR && i + k < POSITIONS; k += 20)
-            t->apart = fmax(t->apart, fabs(dot(p + i * d, p + (i + k) * d, d) - t->product[k]));
-        for (size_t c = 0; i % 40 == 0 && c < d; c++)
-            t->shift = fmax(t->shift, fabs(dot(m + c * d, p + i * d, d) - (double)p[(i + SHIFTED) * d + c]));
-    }
-    for (int k = 0; !t->falls_to && k < FAR; k++)
-        if (fabs(t->product[k]) <= fabs(t->product[k + 1])) t->falls_to = k;
-}
-
-static hd_status show_table(hd_paper *to, table *all, size_t tables, hd_err *err)
-{
-    enum { SHOWN = 32 };
-    hd_real *p = hd_mem_array((POSITIONS + MOST) * MOST, sizeof *p);
+    enum { SHOWN = 32, FAR = HD_WAVES_FAR };
+    hd_real p[SHOWN * SHOWN];
+    hd_status s = HD_OK;
     double shade[SHOWN * SHOWN], x[FAR + 1], share[FAR + 1];
     char number[SHOWN][4];
     const char *names[SHOWN];
     for (int i = 0; i < SHOWN; i++)
         snprintf(number[i], sizeof number[i], "%d", i), names[i] = i % 4 ? "" : number[i];
-    if (!p) return hd_err_nomem(err, (POSITIONS + MOST) * MOST * sizeof *p);
     hd_sinusoid_fill(p, SHOWN, SHOWN, &(hd_sinusoid){0});
     for (size_t i = 0; i < SHOWN * SHOWN; i++) shade[i] = (double)p[i];
-    for (size_t i = 0; i < tables; i++) measure(&all[i], p, p + POSITIONS * MOST);
-    hd_mem_free(p);
+    for (size_t i = 0; !s && i < tables; i++) s = hd_waves_measure(&all[i], err);
+    if (s) return s;
     hd_paper_say(to,
                  "Column 2i is the sine, column 2i + 1 the cosine of position / 10000^(2i/d). Lecture 002 "
                  "prints 1000 for 10000, a slip; lecture 004 counts frequencies from l = 1, the paper "
@@ -89,7 +53,7 @@ static hd_status show_table(hd_paper *to, table *all, size_t tables, hd_err *err
     hd_paper_table_of(to, "The first 600 positions: products fall until a distance, and then grow", 6, 1);
     for (size_t i = 0; i < 6; i++) hd_paper_cell(to, "%s", heads[i]);
     for (size_t i = 0; i < tables; i++) {
-        const table *t = &all[i];
+        const hd_waves *t = &all[i];
         hd_paper_cell(to, "d = %zu%s", t->d, t->first ? ", l from 1" : "");
         hd_paper_cell(to, "%.4f", t->norm[1]);
         hd_paper_cell(to, "%.3f", t->nearest);
@@ -100,7 +64,7 @@ static hd_status show_table(hd_paper *to, table *all, size_t tables, hd_err *err
     return HD_OK;
 }
 
-static void judge_table(hd_paper *to, const table *all, size_t tables)
+static void judge_table(hd_paper *to, const hd_waves *all, size_t tables)
 {
     double norm = 0, shift = 0, apart = 0, nearest = (double)INFINITY;
     bool falls = true;
@@ -146,7 +110,7 @@ static hd_status learn(double *share, const hd_lab *lab, bool blind, uint64_t se
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    table all[] = {{.d = 6}, {.d = 6, .first = 1}, {.d = 512}, {.d = 512, .first = 1}};
+    hd_waves all[] = {{.d = 6}, {.d = 6, .first = 1}, {.d = 512}, {.d = 512, .first = 1}};
     double share[2][HD_LAB_SEEDS];
     hd_status s = show_table(to, all, sizeof all / sizeof *all, err);
     for (int i = 0; !s && i < lab->seeds; i++) {

@@ -4,6 +4,36 @@
 #include <math.h>
 #include <string.h>
 
+enum { END, A, B, C };
+
+const char *const hd_chain_names[] = {[END] = "<eos>", [A] = "a", [B] = "b", [C] = "c"};
+
+const struct hd_chain_example hd_chain_examples[] = {
+    {"greedy",
+     "Greedy search is not optimal",
+     3,
+     {{0.1, 0.5, 0.4}, {0.4, 0.3, 0.3}, {0.9, 0.05, 0.05}},
+     {{{{A, END}, 2, 0.2}},
+      {{{B, END}, 2, 0.36}, {{A, END}, 2, 0.2}},
+      {{{B, END}, 2, 0.36}, {{A, END}, 2, 0.2}, {{A, A}, 2, 0.15}}},
+     {{{B, END}, 2, 0.36}, {{A, END}, 2, 0.2}, {{A, B, END}, 3, 0.135}, {{END}, 1, 0.1}}},
+    {"narrow",
+     "A narrow beam misses the optimum",
+     4,
+     {{0, 0.4, 0.35, 0.25}, {0.3, 0.25, 0.25, 0.2}, {0.3, 0.25, 0.25, 0.2}, {1, 0, 0, 0}},
+     {{{{A, END}, 2, 0.12}},
+      {{{A, END}, 2, 0.12}, {{B, END}, 2, 0.105}},
+      {{{C, END}, 2, 0.25}, {{A, END}, 2, 0.12}, {{B, END}, 2, 0.105}}},
+     {{{C, END}, 2, 0.25}, {{A, END}, 2, 0.12}, {{B, END}, 2, 0.105}, {{A, C, END}, 3, 0.08}}},
+};
+
+void hd_chain_begin(hd_chain *c, const struct hd_chain_example *x)
+{
+    c->words = x->words;
+    for (size_t a = 0; a < x->words; a++)
+        for (size_t b = 0; b < x->words; b++) c->next[a][b] = x->next[a][b];
+}
+
 static int ask(hd_chain *c, int parent, int32_t word, double product)
 {
     if (c->askeds == HD_CHAIN_ASKED) return -1;
@@ -53,6 +83,20 @@ static hd_status pick(hd_run *r, void *context, const int32_t *parent, size_t n)
     memcpy(c->seat, kept, bytes), memcpy(c->last, kept + n, bytes);
     c->seats = n;
     return HD_OK;
+}
+
+hd_search_opt hd_chain_options(int beam, size_t limit)
+{
+    return (hd_search_opt){.kind = beam < 0    ? HD_SEARCH_EXHAUSTIVE
+                                   : beam == 0 ? HD_SEARCH_GREEDY
+                                               : HD_SEARCH_BEAM,
+                           .beam = beam > 0 ? (size_t)beam : 0,
+                           .best = beam > 0 ? (size_t)beam
+                                   : beam   ? HD_CHAIN_TWIGS
+                                            : 1,
+                           .end = HD_CHAIN_END,
+                           .max_length = limit,
+                           .stop = HD_STOP_BEST};
 }
 
 hd_status hd_chain_search(hd_found **out, hd_chain *c, hd_run *r, const hd_search_opt *o, hd_err *err)

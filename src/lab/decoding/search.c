@@ -1,103 +1,27 @@
 /* Search: the trees that greedy, beam and full search go through, and how often each finds the best. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "lab/decoding/chain.h"
 #include "lab/desk.h"
 
-enum { LIMIT = 3, WIDEST = 6, CHAINS = 60, LONG = 6, WORDS = 5, TWIGS = 128 };
-
-static const char *const names[] = {"<eos>", "a", "b", "c"};
-
-static const struct {
-    const char *title;
-    size_t words;
-    double next[4][4]; /* the first row: after <sos> */
-} examples[] = {
-    {"Greedy search is not optimal", 3, {{0.1, 0.5, 0.4}, {0.4, 0.3, 0.3}, {0.9, 0.05, 0.05}}},
-    {"A narrow beam misses the optimum",
-     4,
-     {{0, 0.4, 0.35, 0.25}, {0.3, 0.25, 0.25, 0.2}, {0.3, 0.25, 0.25, 0.2}, {1, 0, 0, 0}}},
-};
-
-static hd_search_opt options(int beam, size_t limit)
-{
-    return (hd_search_opt){.kind = beam < 0    ? HD_SEARCH_EXHAUSTIVE
-                                   : beam == 0 ? HD_SEARCH_GREEDY
-                                               : HD_SEARCH_BEAM,
-                           .beam = beam > 0 ? (size_t)beam : 0,
-                           .best = beam > 0 ? (size_t)beam
-                                   : beam   ? TWIGS
-                                            : 1,
-                           .end = HD_CHAIN_END,
-                           .max_length = limit,
-                           .stop = HD_STOP_BEST};
-}
-
-/* -- the tree of a search -- */
-
-/* The rank of asked path `at`, followed by a word, among what was found; -1: it is none of it. */
-static int rank_of(const hd_found *f, const hd_chain *c, int at, int32_t word)
-{
-    int32_t path[LIMIT + 1];
-    size_t n = 0;
-    path[LIMIT - n++] = word;
-    for (; c->asked[at].parent >= 0 && n <= LIMIT; at = c->asked[at].parent)
-        path[LIMIT - n++] = c->asked[at].word;
-    for (size_t g = 0; g < f->guesses; g++)
-        if (f->guess[g].length == n && !memcmp(f->guess[g].ids, path + LIMIT + 1 - n, n * sizeof *path))
-            return (int)g;
-    return -1;
-}
-
-static void show_tree(hd_paper *to, const hd_chain *c, const hd_found *f, const char *title, const char *how)
-{
-    hd_twig twig[TWIGS] = {{-1, "<sos>", 1, HD_TWIG_BEST, 0, 0}};
-    int at[HD_CHAIN_ASKED] = {0}; /* the twig of an asked path */
-    char text[96];
-    size_t n = 1;
-    for (size_t i = 0; i < c->askeds; i++)
-        for (int32_t w = 0; w < (int32_t)c->words && n < TWIGS; w++) {
-            const hd_chain_path *from = &c->asked[i];
-            double product = from->product * c->next[from->parent < 0 ? HD_CHAIN_END : from->word][w];
-            if (product <= 0) continue;
-            int rank = rank_of(f, c, (int)i, w);
-            hd_twig_state state = rank < 0            ? HD_TWIG_PRUNED
-                                  : w == HD_CHAIN_END ? HD_TWIG_ENDED
-                                                      : HD_TWIG_KEPT;
-            for (size_t k = i + 1; k < c->askeds; k++)
-                if (c->asked[k].parent == (int)i && c->asked[k].word == w)
-                    at[k] = (int)n, state = HD_TWIG_KEPT;
-            twig[n++] = (hd_twig){at[i], names[w], product, rank ? state : HD_TWIG_BEST, 0, 0};
-        }
-    for (size_t i = n; i-- > 1;) /* what leads to the best */
-        if (twig[i].state == HD_TWIG_BEST) twig[twig[i].parent].state = HD_TWIG_BEST;
-    snprintf(text, sizeof text, "%s: %s", title, how);
-    hd_paper_tree(
-        to, &(hd_tree){.title = text,
-                       .about = "products of probabilities; words at the right follow those at the left",
-                       .twig = twig,
-                       .count = n,
-                       .digits = 3});
-}
+enum { LIMIT = 3, WIDEST = 6, CHAINS = 60, LONG = 6, WORDS = 5 };
 
 static hd_status go_through(double best[2][5], hd_paper *to, const hd_lab *lab, hd_err *err)
 {
     static const int beams[] = {0, 1, 2, 3, -1};
     static const char *const how[] = {"greedy", "beam 1", "beam 2", "beam 3", "full search to 3 words"};
     hd_status s = HD_OK;
-    for (size_t e = 0; e < 2; e++)
+    for (size_t e = 0; e < HD_CHAIN_EXAMPLES; e++)
         for (size_t k = 0; !s && k < 5; k++) {
-            hd_chain c = {.words = examples[e].words};
-            const hd_search_opt o = options(beams[k], LIMIT);
+            hd_chain c = {0};
+            const hd_search_opt o = hd_chain_options(beams[k], LIMIT);
             hd_found *f = NULL;
-            for (size_t i = 0; i < c.words; i++)
-                memcpy(c.next[i], examples[e].next[i], c.words * sizeof **c.next);
+            hd_chain_begin(&c, &hd_chain_examples[e]);
             s = hd_chain_search(&f, &c, lab->run, &o, err);
             if (!s) best[e][k] = exp(f->guess[0].sum);
-            if (!s && k != 1 && (k != 4 || e == 0)) show_tree(to, &c, f, examples[e].title, how[k]);
+            if (!s && k != 1 && (k != 4 || e == 0))
+                hd_chain_tree(to, &c, f, hd_chain_examples[e].title, how[k]);
             hd_found_free(f);
         }
     return s;
@@ -127,7 +51,7 @@ static hd_status count(double share[WIDEST + 1], bool *alike, const hd_lab *lab,
         double sum[WIDEST + 2] = {0};
         draw_chain(&c, &rng);
         for (int k = -1; !s && k <= WIDEST; k++) {
-            const hd_search_opt o = options(k, LONG);
+            const hd_search_opt o = hd_chain_options(k, LONG);
             hd_found *f = NULL;
             s = hd_chain_search(&f, &c, lab->run, &o, err);
             if (!s) sum[k + 1] = f->guess[0].finished ? f->guess[0].sum : -(double)INFINITY;
