@@ -31,6 +31,7 @@
     X(alignment)              \
     X(local)                  \
     X(search)                 \
+    X(siblings)               \
     X(forcing)                \
     X(gumbel)                 \
     X(fill)                   \

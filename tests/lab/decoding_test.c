@@ -37,6 +37,24 @@ static void beams_find_what_greedy_search_misses(void **state)
     turns(&l, "search", 2);
 }
 
+/* What attention gives depends on how many ask. */
+static hd_status crowded(hd_backend *b, const hd_attend_args *a)
+{
+    hd_status s = lab_whole.attend(b, a);
+    hd_real *y = a->y->data;
+    for (size_t i = 0; !s && i < hd_count_of(a->y); i++) y[i] += (hd_real)0.01 * (hd_real)hd_rows_of(a->y);
+    return s;
+}
+
+static void siblings_see_what_their_parent_saw(void **state)
+{
+    (void)state;
+    laboratory l;
+    whole(&l, "siblings");
+    l.backend->kernel.attend = crowded;
+    turns(&l, "siblings", 0);
+}
+
 static hd_status lukewarm(hd_backend *b, const hd_sample_args *a)
 {
     hd_sample_args other = *a;
@@ -73,6 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(beams_find_what_greedy_search_misses),
+        cmocka_unit_test(siblings_see_what_their_parent_saw),
         cmocka_unit_test(temperature_sharpens_draws),
         cmocka_unit_test(noise_makes_a_draw),
     };
