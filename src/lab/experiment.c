@@ -57,6 +57,14 @@ hd_spread hd_spread_of(const double *value, size_t count)
     return s;
 }
 
+hd_spread hd_spread_across(const double *first, size_t size, const hd_lab *lab)
+{
+    double value[HD_LAB_SEEDS] = {0};
+    for (int i = 0; i < lab->seeds; i++)
+        value[i] = *(const double *)(const void *)((const char *)first + (size_t)i * size);
+    return hd_spread_of(value, (size_t)lab->seeds);
+}
+
 void hd_spread_line(hd_paper *to, const char *name, const double *x, const hd_spread *y, size_t count)
 {
     double part[3][HD_SPREAD_POINTS];
@@ -64,6 +72,21 @@ void hd_spread_line(hd_paper *to, const char *name, const double *x, const hd_sp
     for (size_t i = 0; i < count; i++) part[0][i] = y[i].mean, part[1][i] = y[i].low, part[2][i] = y[i].high;
     hd_paper_line(to, name,
                   &(hd_series){.x = x, .y = part[0], .low = part[1], .high = part[2], .count = count});
+}
+
+void hd_spread_cell(hd_paper *to, const char *format, hd_spread s)
+{
+    char mean[32], low[32], high[32];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(mean, sizeof mean, format, s.mean);
+    snprintf(low, sizeof low, format, s.low);
+    snprintf(high, sizeof high, format, s.high);
+#pragma GCC diagnostic pop
+    if (strcmp(low, high))
+        hd_paper_cell(to, "%s (%s to %s)", mean, low, high);
+    else
+        hd_paper_cell(to, "%s", mean);
 }
 
 void hd_spread_percent(hd_paper *to, hd_spread share)

@@ -51,11 +51,16 @@ typedef struct hd_spread {
 } hd_spread;
 
 hd_spread hd_spread_of(const double *value, size_t count);
+/* Of a number that stands in each of an array of structs of that size, one for each seed. */
+hd_spread hd_spread_across(const double *first, size_t size, const hd_lab *lab);
 
 enum { HD_SPREAD_POINTS = 64 }; /* most of a line */
 /* A line of the last plot, with whiskers. */
 void hd_spread_line(hd_paper *to, const char *name, const double *x, const hd_spread *y, size_t count);
-/* A cell of the last table: "97 (95 to 99)": shares as percent. */
+/* A cell of the last table, by the format of a number: "0.97 (0.95 to 0.99)", or "0.97" where all are alike.
+ */
+void hd_spread_cell(hd_paper *to, const char *format, hd_spread s);
+/* The same: "97 (95 to 99)": shares as percent. */
 void hd_spread_percent(hd_paper *to, hd_spread share);
 
 #endif

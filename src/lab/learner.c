@@ -15,6 +15,18 @@ hd_encdec_opt hd_learner_model(size_t width)
         .sinusoid = {.halves = true}};
 }
 
+hd_learner_opt hd_learner_block(hd_exercise_kind exercise, int32_t length, size_t width, uint64_t seed)
+{
+    return (hd_learner_opt){.encoder = "transformer:1",
+                            .decoder = "transformer:1",
+                            .exercise = exercise,
+                            .plain = 10,
+                            .shortest = length,
+                            .longest = length,
+                            .seed = seed,
+                            .model = hd_learner_model(width)};
+}
+
 hd_status hd_learner_open(hd_learner *l, hd_run *run, const hd_learner_opt *o, hd_err *err)
 {
     static const hd_optimizer_opt adam = {

@@ -39,6 +39,9 @@ typedef struct hd_learner {
 /* A model of that width with two heads, whose words are those of an exercise. */
 hd_encdec_opt hd_learner_model(size_t width);
 
+/* A Transformer of one layer on each side, of that width, and an exercise of so many words, always. */
+hd_learner_opt hd_learner_block(hd_exercise_kind exercise, int32_t length, size_t width, uint64_t seed);
+
 /* Lives where it was opened; the caller closes it whatever happens. */
 hd_status hd_learner_open(hd_learner *l, hd_run *run, const hd_learner_opt *o, hd_err *err);
 void hd_learner_close(hd_learner *l); /* accepts {0} */

@@ -1,8 +1,25 @@
 /* How kinds are measured at points, and shown. */
 #include "lab/sweep.h"
 
-#include <stdio.h>
-#include <string.h>
+#include "base/mem.h"
+
+hd_status hd_sweep_new(hd_sweep **out, const void *rows, size_t size, size_t kinds, const int32_t *at,
+                       size_t points, hd_err *err)
+{
+    hd_sweep *w = hd_mem_zero(sizeof *w);
+    if (!w) return hd_err_nomem(err, sizeof *w);
+    for (size_t k = 0; k < kinds; k++)
+        w->names[k] = *(const char *const *)(const void *)((const char *)rows + k * size);
+    for (size_t i = 0; i < points; i++) w->at[i] = at ? at[i] : (double)i + 1;
+    w->kind = w->names, w->kinds = kinds, w->x = w->at, w->points = points;
+    *out = w;
+    return HD_OK;
+}
+
+void hd_sweep_free(hd_sweep *w)
+{
+    hd_mem_free(w);
+}
 
 hd_status hd_sweep_measure(hd_sweep *w, const hd_lab *lab, hd_sweep_one *one, void *context, hd_err *err)
 {
@@ -13,22 +30,6 @@ hd_status hd_sweep_measure(hd_sweep *w, const hd_lab *lab, hd_sweep_one *one, vo
             if (!s) s = hd_lab_tell(lab, ((double)k + (i + 1.0) / lab->seeds) / (double)w->kinds, err);
         }
     return s;
-}
-
-static void put_spread(hd_paper *to, const hd_sweep *w, const hd_spread *s)
-{
-    char mean[32], low[32], high[32];
-    const char *format = w->format ? w->format : "%.3g";
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(mean, sizeof mean, format, s->mean);
-    snprintf(low, sizeof low, format, s->low);
-    snprintf(high, sizeof high, format, s->high);
-#pragma GCC diagnostic pop
-    if (strcmp(low, high))
-        hd_paper_cell(to, "%s (%s to %s)", mean, low, high);
-    else
-        hd_paper_cell(to, "%s", mean);
 }
 
 void hd_sweep_put(hd_paper *to, hd_sweep *w, const hd_lab *lab)
@@ -58,6 +59,7 @@ void hd_sweep_put(hd_paper *to, hd_sweep *w, const hd_lab *lab)
     for (size_t k = 0; k < w->kinds; k++) {
         hd_paper_cell(to, "%s", w->kind[k]);
         for (size_t c = 0; c < w->points; c++)
-            if (c % every == 0 || c + 1 == w->points) put_spread(to, w, &w->spread[k][c]);
+            if (c % every == 0 || c + 1 == w->points)
+                hd_spread_cell(to, w->format ? w->format : "%.3g", w->spread[k][c]);
     }
 }

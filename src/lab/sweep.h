@@ -15,11 +15,19 @@ typedef struct hd_sweep {
     size_t kinds;
     const double *x;
     size_t points;
-    size_t every; /* the table has each such point, and the last; 0: all */
-    double scale; /* of the numbers that are shown: 100 for percent; 0: 1 */
+    size_t every;                      /* the table has each such point, and the last; 0: all */
+    double scale;                      /* of the numbers that are shown: 100 for percent; 0: 1 */
+    const char *names[HD_SWEEP_KINDS]; /* where kind and x point to by hd_sweep_new */
+    double at[HD_SWEEP_POINTS];
     double value[HD_SWEEP_KINDS][HD_LAB_SEEDS][HD_SWEEP_POINTS];
     hd_spread spread[HD_SWEEP_KINDS][HD_SWEEP_POINTS]; /* of all seeds, scaled; set by hd_sweep_put */
 } hd_sweep;
+
+/* Kinds are rows of a table, of that size, that begin with their name; points are whole numbers, by default
+   1, 2, 3 and so on. What is shown is set by the caller, who frees it. */
+hd_status hd_sweep_new(hd_sweep **out, const void *rows, size_t size, size_t kinds, const int32_t *at,
+                       size_t points, hd_err *err);
+void hd_sweep_free(hd_sweep *w); /* accepts NULL */
 
 /* Measures every kind with every seed: one(values of its points, lab, kind, seed, context). */
 typedef hd_status hd_sweep_one(double *value, const hd_lab *lab, size_t kind, uint64_t seed, void *context,

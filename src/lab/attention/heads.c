@@ -75,14 +75,7 @@ static const int tried[KINDS] = {1, 2, 8};
 static hd_status learn(double *share, const hd_lab *lab, int heads, uint64_t seed, hd_err *err)
 {
     const uint32_t updates = lab->full ? 1600 : 400;
-    hd_learner_opt o = {.encoder = "transformer:1",
-                        .decoder = "transformer:1",
-                        .exercise = HD_EXERCISE_brackets,
-                        .plain = 10,
-                        .shortest = 8,
-                        .longest = 8,
-                        .seed = seed,
-                        .model = hd_learner_model(32)};
+    hd_learner_opt o = hd_learner_block(HD_EXERCISE_brackets, 8, 32, seed);
     o.model.stack.heads = heads;
     return hd_learner_taught(share, lab->run, &o, updates, 0.005, (const int32_t[]){0}, 1, err);
 }
@@ -112,14 +105,11 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         right[k] = hd_spread_of(v, (size_t)lab->seeds);
     }
     hd_paper_table_of(to, "MultiHeadAttention on (None, 6, 16), as Keras prints it", 7, 0);
-    static const char *const columns[] = {"heads",  "key_dim", "query, key, value", "bias",
-                                          "output", "scores",  "parameters"};
-    for (int i = 0; i < 7; i++) hd_paper_cell(to, "%s", columns[i]);
+    hd_paper_row(to, "heads\tkey_dim\tquery, key, value\tbias\toutput\tscores\tparameters");
     for (size_t i = 0; i < LAYERS; i++) {
         const int h = layers[i].heads, k = (int)(inner[i] / (size_t)h);
-        hd_paper_cell(to, "%d", h), hd_paper_cell(to, "%d", k), hd_paper_cell(to, "(16, %d, %d)", h, k);
-        hd_paper_cell(to, "(%d, %d)", h, k), hd_paper_cell(to, "(%d, %d, 16), (16)", h, k);
-        hd_paper_cell(to, "(None, %d, 6, 6)", h), hd_paper_cell(to, "%zu", numbers[i]);
+        hd_paper_row(to, "%d\t%d\t(16, %d, %d)\t(%d, %d)\t(%d, %d, 16), (16)\t(None, %d, 6, 6)\t%zu", h, k, h,
+                     k, h, k, h, k, h, numbers[i]);
     }
     double shown[LENGTH * ACROSS];
     for (int i = 0; i < LENGTH * ACROSS; i++) {

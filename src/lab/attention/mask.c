@@ -1,10 +1,10 @@
 /* The look-ahead mask: the slide's table, and what a word that is changed changes elsewhere. */
 #include <math.h>
 
+#include "lab/attention/leak.h"
 #include "lab/desk.h"
-#include "nn/layer.h"
 
-enum { WORDS = 4, LENGTH = 6, WIDTH = 16, LAYERS = 2 };
+enum { WORDS = 4, LENGTH = HD_LEAK_LENGTH };
 
 /* -- "I am a student" -- */
 
@@ -35,48 +35,9 @@ static hd_status weigh(double *masked, double *weight, double *first, const hd_l
 
 /* -- what leaks -- */
 
-/* How far row i moves at most when word j is another one: [j][i]. Two layers of attention with residuals,
-   each with its mask. */
-static hd_status leak(double *moved, const hd_lab *lab, const hd_mask *mask, uint64_t seed, hd_err *err)
-{
-    hd_run *r = lab->run;
-    hd_params p;
-    hd_mha layer[LAYERS];
-    hd_rng rng = hd_rng_make(seed, 2);
-    hd_params_init(&p, r->backend);
-    for (int l = 0; l < LAYERS; l++)
-        layer[l] = hd_mha_make(&p, &(hd_mha_opt){.width = WIDTH,
-                                                 .heads = 2,
-                                                 .init = {HD_INIT_XAVIER, 1, 0},
-                                                 .name = l ? "second" : "first",
-                                                 .query = "q",
-                                                 .key = "k",
-                                                 .value = "v",
-                                                 .out = "out"});
-    hd_status s = hd_params_ready(&p, false, err);
-    if (!s) s = hd_params_draw(&p, seed, err);
-    hd_run_begin(r, HD_INFERENCE);
-    hd_tensor *both = hd_desk_normal(r, LENGTH + 1, WIDTH, &rng),
-              *y[LENGTH + 1]; /* the last row: another word */
-    for (int32_t j = 0; !s && j <= LENGTH; j++) {
-        int32_t index[LENGTH];
-        for (int32_t i = 0; i < LENGTH; i++) index[i] = i == j ? LENGTH : i;
-        hd_rows x = hd_desk_item(r, hd_gather(r, both, hd_ints(r, index, LENGTH), LENGTH, 1));
-        for (int l = 0; l < LAYERS; l++) x.t = hd_add(r, x.t, hd_mha_of(r, &layer[l], x, x, mask[l], NULL).t);
-        y[j] = x.t;
-    }
-    for (size_t j = 0; !s && j < LENGTH; j++)
-        for (size_t i = 0; i < LENGTH && y[j] && y[LENGTH]; i++)
-            moved[j * LENGTH + i] =
-                hd_desk_gap(r, hd_slice_rows(r, y[j], i, 1), hd_slice_rows(r, y[LENGTH], i, 1));
-    if (!s) s = hd_run_status(r, err);
-    hd_params_release(&p);
-    return s;
-}
-
 static const struct {
     const char *name;
-    hd_mask mask[LAYERS];
+    hd_mask mask[HD_LEAK_LAYERS];
 } kinds[] = {
     {"both layers masked (decoder)", {HD_CAUSAL, HD_CAUSAL}},
     {"the first layer alone", {HD_CAUSAL, HD_FULL}},
@@ -115,7 +76,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_status s = weigh(masked, weight, &first, lab, err);
     for (int k = 0; k < KINDS; k++)
         for (int n = 0; !s && n < lab->seeds; n++) {
-            s = leak(moved, lab, kinds[k].mask, lab->seed + (uint64_t)n, err);
+            s = hd_leak_of(moved, lab->run, kinds[k].mask, lab->seed + (uint64_t)n, err);
             for (int i = 0; !s && i < LENGTH * LENGTH; i++) {
                 if (i % LENGTH < i / LENGTH) back[k] = fmax(back[k], moved[i]);
                 if (k == KINDS - 1) least = fmin(least, moved[i]);

@@ -96,14 +96,7 @@ static void judge_table(hd_paper *to, const hd_waves *all, size_t tables)
 static hd_status learn(double *share, const hd_lab *lab, bool blind, uint64_t seed, hd_err *err)
 {
     const uint32_t updates = lab->full ? 1600 : 350;
-    hd_learner_opt o = {.encoder = "transformer:1",
-                        .decoder = "transformer:1",
-                        .exercise = HD_EXERCISE_reverse,
-                        .plain = 10,
-                        .shortest = LENGTH,
-                        .longest = LENGTH,
-                        .seed = seed,
-                        .model = hd_learner_model(32)};
+    hd_learner_opt o = hd_learner_block(HD_EXERCISE_reverse, LENGTH, 32, seed);
     o.model.no_positions = blind;
     return hd_learner_taught(share, lab->run, &o, updates, 0.005, (const int32_t[]){0}, 1, err);
 }

@@ -51,14 +51,7 @@ static hd_status measure(look *to, const hd_lab *lab, int d, bool scaled, uint64
 static hd_status learn(double *share, const hd_lab *lab, bool scaled, uint64_t seed, hd_err *err)
 {
     const uint32_t updates = lab->full ? 1000 : 180;
-    hd_learner_opt o = {.encoder = "transformer:1",
-                        .decoder = "transformer:1",
-                        .exercise = HD_EXERCISE_reverse,
-                        .plain = 10,
-                        .shortest = 6,
-                        .longest = 6,
-                        .seed = seed,
-                        .model = hd_learner_model(64)};
+    hd_learner_opt o = hd_learner_block(HD_EXERCISE_reverse, 6, 64, seed);
     o.model.stack.heads = 1, o.model.stack.unscaled_scores = !scaled;
     return hd_learner_taught(share, lab->run, &o, updates, 0.005, (const int32_t[]){0}, 1, err);
 }
@@ -71,21 +64,18 @@ static hd_status try_all(outcome *to, const hd_lab *lab, bool scaled, hd_err *er
 {
     double share[HD_LAB_SEEDS];
     hd_status s = HD_OK;
-    const size_t n = (size_t)lab->seeds;
     for (int c = 0; c < SIZES; c++) {
-        double v[3][HD_LAB_SEEDS];
-        for (int i = 0; !s && i < lab->seeds; i++) {
-            look one = {0};
-            s = measure(&one, lab, sizes[c], scaled, lab->seed + (uint64_t)i, err);
-            v[0][i] = one.variance, v[1][i] = one.entropy, v[2][i] = one.slope;
-        }
+        look one[HD_LAB_SEEDS];
+        for (int i = 0; !s && i < lab->seeds; i++)
+            s = measure(&one[i], lab, sizes[c], scaled, lab->seed + (uint64_t)i, err);
         if (s) return s;
-        to->variance[c] = hd_spread_of(v[0], n), to->entropy[c] = hd_spread_of(v[1], n);
-        to->slope[c] = hd_spread_of(v[2], n);
+        to->variance[c] = hd_spread_across(&one->variance, sizeof *one, lab);
+        to->entropy[c] = hd_spread_across(&one->entropy, sizeof *one, lab);
+        to->slope[c] = hd_spread_across(&one->slope, sizeof *one, lab);
     }
     for (int i = 0; !s && i < lab->seeds; i++)
         s = learn(&share[i], lab, scaled, lab->seed + (uint64_t)i, err);
-    if (!s) to->right = hd_spread_of(share, n);
+    if (!s) to->right = hd_spread_of(share, (size_t)lab->seeds);
     return s ? s : hd_lab_tell(lab, scaled ? 0.5 : 0.99, err);
 }
 
@@ -114,15 +104,12 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     for (int k = 0; k < 2; k++) hd_spread_line(to, names[k], x, of[k].slope, SIZES);
     hd_paper_table_of(to, "Means of all seeds", 7, 0);
     hd_paper_cell(to, "d");
-    for (int k = 0; k < 2; k++)
-        hd_paper_cell(to, k ? "not: variance" : "divided: variance"), hd_paper_cell(to, "bits"),
-            hd_paper_cell(to, "gradient");
+    hd_paper_row(to, "divided: variance\tbits\tgradient\tnot: variance\tbits\tgradient");
     for (int c = 0; c < SIZES; c++) {
         hd_paper_cell(to, "%d", sizes[c]);
         for (int k = 0; k < 2; k++)
-            hd_paper_cell(to, "%.2f", of[k].variance[c].mean),
-                hd_paper_cell(to, "%.2f", of[k].entropy[c].mean),
-                hd_paper_cell(to, "%.2g", of[k].slope[c].mean);
+            hd_paper_row(to, "%.2f\t%.2f\t%.2g", of[k].variance[c].mean, of[k].entropy[c].mean,
+                         of[k].slope[c].mean);
     }
     hd_paper_table_of(to, "Six words backwards, one head of 64 columns", 2, 1);
     hd_paper_cell(to, "scores"), hd_paper_cell(to, "words right, %%");

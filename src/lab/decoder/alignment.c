@@ -9,9 +9,10 @@ enum { FRAMES = sizeof updates / sizeof *updates, LENGTH = 7, WORDS = 10, WIDTH 
 enum { CELLS = (LENGTH + 1) * (LENGTH + 1) };
 
 typedef struct frames {
-    double share[HD_LAB_SEEDS][FRAMES]; /* of words whose largest weight lies on the word that is said */
-    double weight[FRAMES][CELLS];       /* of the first pair of the first seed */
-    hd_gaze gaze;                       /* ... which this is at last */
+    double share[HD_LAB_SEEDS]
+                [FRAMES];         /* percent of words whose largest weight lies on the word that is said */
+    double weight[FRAMES][CELLS]; /* of the first pair of the first seed */
+    hd_gaze gaze;                 /* ... which this is at last */
 } frames;
 
 /* Word t of the target is word n - 1 - t of the source: what is said backwards. */
@@ -36,7 +37,7 @@ static hd_status look(double *share, hd_gaze *g, hd_learner *l, hd_err *err)
         s = hd_gaze_take(g, l, LENGTH, i, err);
         hits += s ? 0 : hits_of(g);
     }
-    *share = (double)hits / (JUDGED * LENGTH);
+    *share = 100.0 * (double)hits / (JUDGED * LENGTH);
     return s;
 }
 
@@ -96,27 +97,26 @@ static void put_frames(hd_paper *to, const frames *f, const hd_lab *lab)
 
 static void put_shares(hd_paper *to, const frames *f, const hd_lab *lab)
 {
-    double x[FRAMES], mean[FRAMES], low[FRAMES], high[FRAMES];
+    double x[FRAMES];
+    hd_spread share[FRAMES];
     for (int i = 0; i < FRAMES; i++) {
-        double v[HD_LAB_SEEDS];
-        for (int k = 0; k < lab->seeds; k++) v[k] = 100 * f->share[k][i];
-        hd_spread s = hd_spread_of(v, (size_t)lab->seeds);
-        x[i] = updates[i] * (lab->full ? 4.0 : 1), mean[i] = s.mean, low[i] = s.low, high[i] = s.high;
+        x[i] = updates[i] * (lab->full ? 4.0 : 1);
+        share[i] = hd_spread_across(&f->share[0][i], sizeof *f->share, lab);
     }
+    const hd_spread *first = share, *last = &share[FRAMES - 1];
     hd_paper_plot(to, &(hd_series_plot){.title = "How often it looks at the word that it says",
                                         .across = "updates",
                                         .upward = "words whose largest weight lies on the right one, %"});
-    hd_paper_line(to, "attention",
-                  &(hd_series){.x = x, .y = mean, .low = low, .high = high, .count = FRAMES});
+    hd_spread_line(to, "attention", x, share, FRAMES);
     hd_paper_claim(
-        to, "A decoder learns by itself to look at the word that it says.", low[FRAMES - 1] > 90,
+        to, "A decoder learns by itself to look at the word that it says.", last->low > 90,
         "After %.0f updates the largest weight lies on the right word for %.0f %% of the words (%.0f to "
         "%.0f).",
-        x[FRAMES - 1], mean[FRAMES - 1], low[FRAMES - 1], high[FRAMES - 1]);
+        x[FRAMES - 1], last->mean, last->low, last->high);
     hd_paper_claim(to, "Nobody told it where that word stands: before learning it did not know.",
-                   high[0] < 50,
-                   "At first it is %.0f %% (%.0f to %.0f); one place in %d by chance is %.0f %%.", mean[0],
-                   low[0], high[0], LENGTH + 1, 100.0 / (LENGTH + 1));
+                   first->high < 50,
+                   "At first it is %.0f %% (%.0f to %.0f); one place in %d by chance is %.0f %%.",
+                   first->mean, first->low, first->high, LENGTH + 1, 100.0 / (LENGTH + 1));
 }
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)

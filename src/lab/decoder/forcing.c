@@ -1,7 +1,6 @@
 /* What a decoder is fed while it learns: the truth, its own words, or either by a coin. */
 #include <math.h>
 
-#include "base/mem.h"
 #include "base/system/clock.h"
 #include "lab/decoder/answer.h"
 #include "lab/sweep.h"
@@ -107,18 +106,17 @@ static void judge(hd_paper *to, const hd_sweep *w, const cost *c, const hd_lab *
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    const char *names[KINDS];
-    double x[PARTS + 1];
+    int32_t at[PARTS + 1];
     cost c = {0};
-    hd_sweep *w = hd_mem_zero(sizeof *w);
-    if (!w) return hd_err_nomem(err, sizeof *w);
-    for (int k = 0; k < KINDS; k++) names[k] = kinds[k].name;
-    for (int i = 0; i <= PARTS; i++) x[i] = i * (double)updates_of(lab);
+    hd_sweep *w = NULL;
+    for (int i = 0; i <= PARTS; i++) at[i] = i * (int32_t)updates_of(lab);
+    hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, at, PARTS + 1, err);
+    if (s) return s;
     w->title = "Learning from the truth, or from one's own words", w->across = "updates";
     w->upward = "words said right when it goes on from its own, % (mean and spread of all seeds)";
     w->caption = "Words said right, %, by the updates", w->corner = "fed while learning", w->every = 2;
-    w->format = "%.0f", w->scale = 100, w->kind = names, w->kinds = KINDS, w->x = x, w->points = PARTS + 1;
-    hd_status s = hd_sweep_measure(w, lab, learn, &c, err);
+    w->format = "%.0f", w->scale = 100;
+    s = hd_sweep_measure(w, lab, learn, &c, err);
     if (!s) {
         hd_paper_say(
             to,
@@ -133,7 +131,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         put_costs(to, &c, lab);
         judge(to, w, &c, lab);
     }
-    hd_mem_free(w);
+    hd_sweep_free(w);
     return s;
 }
 

@@ -95,18 +95,16 @@ static void judge(hd_paper *to, const hd_sweep *w, double beyond)
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    const char *names[KINDS];
-    double x[LENGTHS], beyond = 0;
-    hd_sweep *w = hd_mem_zero(sizeof *w);
-    if (!w) return hd_err_nomem(err, sizeof *w);
-    for (int k = 0; k < KINDS; k++) names[k] = kinds[k].name;
-    for (int c = 0; c < LENGTHS; c++) x[c] = lengths[c];
+    double beyond = 0;
+    hd_sweep *w = NULL;
+    hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, lengths, LENGTHS, err);
+    if (s) return s;
     w->title = "Attention to all of the source, or to a window", w->across = "words of the source";
     w->upward = "words said right, % (mean and spread of all seeds)";
     w->caption = "Words said right, %, by the length of the source",
     w->corner = "order of the target, attention";
-    w->format = "%.0f", w->scale = 100, w->kind = names, w->kinds = KINDS, w->x = x, w->points = LENGTHS;
-    hd_status s = hd_sweep_measure(w, lab, learn, &beyond, err);
+    w->format = "%.0f", w->scale = 100;
+    s = hd_sweep_measure(w, lab, learn, &beyond, err);
     if (!s) {
         hd_paper_say(
             to,
@@ -118,7 +116,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         hd_sweep_put(to, w, lab);
         judge(to, w, beyond);
     }
-    hd_mem_free(w);
+    hd_sweep_free(w);
     return s;
 }
 

@@ -1,5 +1,4 @@
 /* Reversal: a source that is read from its end, for a decoder that knows it by one vector. */
-#include "base/mem.h"
 #include "lab/learner.h"
 #include "lab/sweep.h"
 
@@ -55,17 +54,14 @@ static double least_gain(const hd_sweep *w, const hd_lab *lab, int from, int to)
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    const char *names[KINDS];
-    double x[LENGTHS];
-    hd_sweep *w = hd_mem_zero(sizeof *w);
-    if (!w) return hd_err_nomem(err, sizeof *w);
-    for (int k = 0; k < KINDS; k++) names[k] = kinds[k].name;
-    for (int c = 0; c < LENGTHS; c++) x[c] = lengths[c];
+    hd_sweep *w = NULL;
+    hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, lengths, LENGTHS, err);
+    if (s) return s;
     w->title = "Reading the source from its end", w->across = "words of the source";
     w->upward = "words said right, % (mean and spread of all seeds)";
     w->caption = "Words said right, %, by the length of the source", w->corner = "order of the target";
-    w->format = "%.0f", w->scale = 100, w->kind = names, w->kinds = KINDS, w->x = x, w->points = LENGTHS;
-    hd_status s = hd_sweep_measure(w, lab, learn, NULL, err);
+    w->format = "%.0f", w->scale = 100;
+    s = hd_sweep_measure(w, lab, learn, NULL, err);
     if (!s) {
         hd_paper_say(to,
                      "An LSTM reads random words, %d different ones, and another says them, knowing only the "
@@ -87,7 +83,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
                        "costs at least %.0f points.",
                        other);
     }
-    hd_mem_free(w);
+    hd_sweep_free(w);
     return s;
 }
 

@@ -1,7 +1,6 @@
 /* Where a decoder begins: states that know nothing of the source, and states made of its mean. */
 #include <math.h>
 
-#include "base/mem.h"
 #include "lab/learner.h"
 #include "lab/sweep.h"
 
@@ -92,17 +91,15 @@ static void judge(hd_paper *to, const hd_sweep *w, double moved)
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    const char *names[KINDS];
-    double x[LENGTHS], moved = INFINITY;
-    hd_sweep *w = hd_mem_zero(sizeof *w);
-    if (!w) return hd_err_nomem(err, sizeof *w);
-    for (int k = 0; k < KINDS; k++) names[k] = kinds[k].name;
-    for (int c = 0; c < LENGTHS; c++) x[c] = lengths[c];
+    double moved = INFINITY;
+    hd_sweep *w = NULL;
+    hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, lengths, LENGTHS, err);
+    if (s) return s;
     w->title = "Where a decoder begins", w->across = "words of the source";
     w->upward = "words said right, % (mean and spread of all seeds)";
     w->caption = "Words said right, %, by the length of the source", w->corner = "context, first state";
-    w->format = "%.0f", w->scale = 100, w->kind = names, w->kinds = KINDS, w->x = x, w->points = LENGTHS;
-    hd_status s = hd_sweep_measure(w, lab, learn, &moved, err);
+    w->format = "%.0f", w->scale = 100;
+    s = hd_sweep_measure(w, lab, learn, &moved, err);
     if (!s) {
         hd_paper_say(to,
                      "Random words, %d different ones, are to be said again by GRUs %d wide, after %u "
@@ -112,7 +109,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         hd_sweep_put(to, w, lab);
         judge(to, w, moved);
     }
-    hd_mem_free(w);
+    hd_sweep_free(w);
     return s;
 }
 

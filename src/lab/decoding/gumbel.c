@@ -1,9 +1,10 @@
 /* Gumbel noise: the largest of noisy log-probabilities is a draw, and its softmax has a gradient. */
 #include <math.h>
 
+#include "lab/decoding/chance.h"
 #include "lab/desk.h"
 
-enum { WORDS = 3, MANY = 4000, HEATS = 6 };
+enum { WORDS = 3, MANY = HD_CHANCE_DRAWS, HEATS = 6 };
 
 static const double y[WORDS] = {0.5, 0.3, 0.2}, noise[WORDS] = {0.2, 1.1, -0.4};
 static const double by_hand[WORDS] = {0.37101807, 0.54753432, 0.08144761};
@@ -98,11 +99,12 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_status s = hd_run_status(r, err);
     for (int i = 0; i < WORDS; i++) far = fmax(far, fabs(w[i] - by_hand[i]));
     for (int i = 0; !s && i < lab->seeds; i++) {
-        double one, most, sum = 0;
+        double one, most;
         s = draw(&f[i], lab, lab->seed + (uint64_t)i, err);
         if (!s) s = differ(&one, &most, lab, lab->seed + (uint64_t)i, err);
-        for (int k = 0; !s && k < WORDS; k++) sum += MANY * pow(f[i].share[k] - y[k], 2) / y[k];
-        if (!s) chi = fmax(chi, sum), gap = fmax(gap, one), size = fmin(size, most);
+        if (!s)
+            chi = fmax(chi, hd_chance_off(f[i].share, y, WORDS)), gap = fmax(gap, one),
+            size = fmin(size, most);
     }
     if (s) return s;
     hd_paper_say(
@@ -117,11 +119,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         hd_paper_cell(to, "%llu", (unsigned long long)lab->seed + (unsigned long long)i);
         for (int k = 0; k < WORDS; k++) hd_paper_cell(to, "%.3f", f[i].share[k]);
     }
-    for (int h = 0; h < HEATS; h++) {
-        double v[HD_LAB_SEEDS];
-        for (int i = 0; i < lab->seeds; i++) v[i] = f[i].largest[h];
-        largest[h] = hd_spread_of(v, (size_t)lab->seeds);
-    }
+    for (int h = 0; h < HEATS; h++) largest[h] = hd_spread_across(&f[0].largest[h], sizeof *f, lab);
     hd_paper_plot(to, &(hd_series_plot){.title = "How near the softmax of G + log Y is to one word",
                                         .across = "temperature T of softmax((G + log Y) / T)",
                                         .upward = "largest weight of a draw, mean (1: one word alone)",

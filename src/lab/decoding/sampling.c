@@ -1,40 +1,14 @@
 /* Drawing words: temperature, top-k and top-p, against the probabilities they stand for. */
 #include <math.h>
 
-#include "decode/draw.h"
-#include "lab/desk.h"
+#include "lab/decoding/chance.h"
+#include "lab/experiment.h"
 
-enum { MANY = 4000, WORDS = 6, HOT = 6, LOGITS = 3 };
+enum { MANY = HD_CHANCE_DRAWS, WORDS = 6, HOT = 6, LOGITS = 3 };
 
 static const double temperatures[HOT] = {0.1, 0.25, 0.5, 1, 2, 4};
 static const double logits[LOGITS] = {2, 1, 0};
 static const double wide[WORDS] = {0.4, 0.25, 0.15, 0.1, 0.06, 0.04};
-
-/* Of MANY words drawn, the share of each. */
-static hd_status draw(double *share, const hd_lab *lab, const double *score, size_t words,
-                      const hd_draw_opt *o, hd_err *err)
-{
-    hd_run *r = lab->run;
-    hd_run_begin(r, HD_INFERENCE);
-    hd_lot *lot = hd_host_take(r, MANY * sizeof *lot);
-    int32_t *token = hd_host_take(r, MANY * sizeof *token);
-    hd_tensor *x = hd_desk_rows(r, 1, words, score);
-    for (int32_t i = 0; lot && i < MANY; i++) lot[i] = (hd_lot){.key = i, .number = 1};
-    if (lot && token) hd_draw_tokens(r, x, lot, MANY, o, token);
-    hd_status s = hd_run_status(r, err);
-    for (size_t i = 0; i < words; i++) share[i] = 0;
-    for (int i = 0; !s && i < MANY; i++) share[token[i]] += 1.0 / MANY;
-    return s;
-}
-
-/* Pearson's statistic, of those that can be drawn; a word that cannot and was makes it infinite. */
-static double chi_square(const double *share, const double *p, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += p[i] > 0 ? MANY * pow(share[i] - p[i], 2) / p[i] : share[i] > 0 ? (double)INFINITY : 0;
-    return sum;
-}
 
 static void softmax(double *p, double t)
 {
@@ -60,15 +34,12 @@ static hd_status heat(hd_paper *to, const hd_lab *lab, double *worst, double end
         for (int i = 0; !s && i < lab->seeds; i++) {
             const hd_draw_opt o = {
                 .temperature = (float)temperatures[t], .seed = lab->seed + (uint64_t)i, .end = -1};
-            s = draw(share[i], lab, logits, LOGITS, &o, err);
-            if (!s) *worst = fmax(*worst, chi_square(share[i], want, LOGITS));
+            s = hd_chance_draw(share[i], lab->run, logits, LOGITS, &o, err);
+            if (!s) *worst = fmax(*worst, hd_chance_off(share[i], want, LOGITS));
         }
         if (s) return s;
-        for (int w = 0; w < LOGITS; w++) {
-            double v[HD_LAB_SEEDS];
-            for (int i = 0; i < lab->seeds; i++) v[i] = share[i][w];
-            by[w][t] = hd_spread_of(v, (size_t)lab->seeds), p[w][t] = want[w];
-        }
+        for (int w = 0; w < LOGITS; w++)
+            by[w][t] = hd_spread_across(&share[0][w], sizeof *share, lab), p[w][t] = want[w];
     }
     hd_paper_plot(to, &(hd_series_plot){.title = "Three words with logits 2, 1 and 0",
                                         .across = "temperature T",
@@ -79,16 +50,15 @@ static hd_status heat(hd_paper *to, const hd_lab *lab, double *worst, double end
         hd_paper_line(to, exact[w], &(hd_series){.x = temperatures, .y = p[w], .count = HOT});
     hd_paper_table_of(to, "Shares of the three words by temperature", 1 + 2 * LOGITS, 0);
     hd_paper_cell(to, "T");
-    for (int w = 0; w < LOGITS; w++) hd_paper_cell(to, "softmax %d", w + 1), hd_paper_cell(to, "drawn");
+    for (int w = 0; w < LOGITS; w++) hd_paper_row(to, "softmax %d\tdrawn", w + 1);
     for (int t = 0; t < HOT; t++) {
         hd_paper_cell(to, "%g", temperatures[t]);
-        for (int w = 0; w < LOGITS; w++)
-            hd_paper_cell(to, "%.4f", p[w][t]), hd_paper_cell(to, "%.3f", by[w][t].mean);
+        for (int w = 0; w < LOGITS; w++) hd_paper_row(to, "%.4f\t%.3f", p[w][t], by[w][t].mean);
     }
     ends[0] = by[0][0].low, ends[1] = by[0][HOT - 1].mean;
     const hd_draw_opt cold = {.temperature = 0, .seed = lab->seed, .end = -1};
     double share[LOGITS];
-    s = draw(share, lab, logits, LOGITS, &cold, err);
+    s = hd_chance_draw(share, lab->run, logits, LOGITS, &cold, err);
     ends[0] = fmin(ends[0], share[0]);
     return s;
 }
@@ -122,8 +92,8 @@ static hd_status cut(hd_paper *to, const hd_lab *lab, double *worst, double *out
                                    .top_p = kinds[k].p,
                                    .seed = lab->seed + (uint64_t)i,
                                    .end = -1};
-            s = draw(share, lab, score, WORDS, &o, err);
-            *worst = fmax(*worst, chi_square(share, want, WORDS));
+            s = hd_chance_draw(share, lab->run, score, WORDS, &o, err);
+            *worst = fmax(*worst, hd_chance_off(share, want, WORDS));
             for (size_t w = 0; w < WORDS; w++) {
                 sum[w] += share[w] / lab->seeds;
                 if (w >= kinds[k].kept) *outside += share[w];

@@ -39,8 +39,8 @@ static void draw_chain(hd_chain *c, hd_rng *rng)
     }
 }
 
-/* share[K]: of beams of width K that find the best sentence; [0]: of greedy search. *alike: whether greedy
-   search and a beam of one always found the same. */
+/* share[K]: of beams of width K, in percent, that find the best sentence; [0]: of greedy search. *alike:
+   whether greedy search and a beam of one always found the same. */
 static hd_status count(double share[WIDEST + 1], bool *alike, const hd_lab *lab, uint64_t seed, hd_err *err)
 {
     static hd_chain c;
@@ -57,7 +57,7 @@ static hd_status count(double share[WIDEST + 1], bool *alike, const hd_lab *lab,
             if (!s) sum[k + 1] = f->guess[0].finished ? f->guess[0].sum : -(double)INFINITY;
             hd_found_free(f);
         }
-        for (int k = 0; k <= WIDEST; k++) share[k] += (sum[k + 1] > sum[0] - 1e-5) / (double)CHAINS;
+        for (int k = 0; k <= WIDEST; k++) share[k] += 100 * (sum[k + 1] > sum[0] - 1e-5) / (double)CHAINS;
         *alike = *alike && !(fabs(sum[1] - sum[2]) > 1e-5);
     }
     return s;
@@ -79,9 +79,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     }
     if (s) return s;
     for (int k = 0; k <= WIDEST; k++) {
-        double v[HD_LAB_SEEDS];
-        for (int i = 0; i < lab->seeds; i++) v[i] = 100 * share[i][k];
-        found[k] = hd_spread_of(v, (size_t)lab->seeds);
+        found[k] = hd_spread_across(&share[0][k], sizeof *share, lab);
         if (k) x[k - 1] = k;
     }
     hd_paper_plot(to, &(hd_series_plot){.title = "How often a beam finds the best sentence",

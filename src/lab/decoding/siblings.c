@@ -1,14 +1,13 @@
 /* The context of a path, computed once for all its children: the same search with fewer looks. */
 #include <string.h>
 
-#include "base/mem.h"
 #include "decode/search.h"
 #include "lab/learner.h"
 #include "lab/sweep.h"
 #include "model/stepper_parts.h"
 
 enum { WIDTH = 16, WORDS = 8, LENGTH = 6, UPDATES = 60, ITEMS = 8, POINTS = 5 };
-static const double beams[POINTS] = {1, 2, 4, 8, 16};
+static const int32_t beams[POINTS] = {1, 2, 4, 8, 16};
 
 /* By the first pseudocode a path looks when it is extended; by the second, as printed, each path that is
    extended looks for its children, and the beginning before all; heed looks for parents whose children live
@@ -122,9 +121,9 @@ static hd_status measure(hd_sweep *w, bool *alike, const hd_lab *lab, int i, hd_
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    hd_sweep *w = hd_mem_zero(sizeof *w);
+    hd_sweep *w = NULL;
     bool alike = true;
-    hd_status s = w ? HD_OK : hd_err_nomem(err, sizeof *w);
+    hd_status s = hd_sweep_new(&w, names, sizeof *names, KINDS, beams, POINTS, err);
     for (int i = 0; !s && i < lab->seeds; i++) {
         s = measure(w, &alike, lab, i, err);
         if (!s) s = hd_lab_tell(lab, (i + 1.0) / lab->seeds, err);
@@ -133,7 +132,6 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         w->title = "How often attention is computed in a beam search", w->across = "width K of the beam";
         w->upward = "looks at the source, for each sentence";
         w->caption = "Looks for each sentence", w->corner = "width of the beam", w->format = "%.1f";
-        w->kind = names, w->kinds = KINDS, w->x = beams, w->points = POINTS;
         hd_sweep_put(to, w, lab);
         const hd_spread *last[] = {&w->spread[EACH][POINTS - 1], &w->spread[PRINTED][POINTS - 1],
                                    &w->spread[ONCE][POINTS - 1]};
@@ -153,7 +151,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
             to, "What saves is to wait until it is known which paths have children that live on, and to "
                 "look once for each of these.");
     }
-    hd_mem_free(w);
+    hd_sweep_free(w);
     return s;
 }
 

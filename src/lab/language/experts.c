@@ -1,7 +1,6 @@
 /* Experts: how even their loads are, with and without something that balances them. */
 #include <math.h>
 
-#include "base/mem.h"
 #include "lab/language/pupil.h"
 #include "lab/sweep.h"
 
@@ -88,30 +87,30 @@ static void judge(hd_paper *to, const hd_sweep *w, const study *y, const hd_lab 
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    const char *names[KINDS];
-    double x[PARTS];
+    const int32_t updates = lab->full ? 8 * UPDATES : UPDATES;
+    int32_t at[PARTS];
     study y = {0};
-    hd_sweep *w = hd_mem_zero(sizeof *w);
-    if (!w) return hd_err_nomem(err, sizeof *w);
-    for (int k = 0; k < KINDS; k++) names[k] = kinds[k].name;
-    for (int i = 0; i < PARTS; i++) x[i] = (i + 1.0) * UPDATES * (lab->full ? 8 : 1);
+    hd_sweep *w = NULL;
+    for (int i = 0; i < PARTS; i++) at[i] = (i + 1) * updates;
+    hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, at, PARTS, err);
+    if (s) return s;
     w->title = "The fullest expert", w->across = "updates";
     w->upward = "its load over the mean of all (mean and spread of all seeds; 1 is even)";
     w->caption = "Load of the fullest expert over the mean, by the updates", w->corner = "balanced by";
-    w->format = "%.2f", w->kind = names, w->kinds = KINDS, w->x = x, w->points = PARTS;
-    hd_status s = hd_lines_draw(&y.text, SENTENCES, lab->seed, err);
+    w->format = "%.2f";
+    s = hd_lines_draw(&y.text, SENTENCES, lab->seed, err);
     if (!s) s = hd_sweep_measure(w, lab, learn, &y, err);
     if (!s) {
         hd_paper_say(to,
                      "A language model of one block with %d experts, of which each word uses %d, learns "
                      "sentences of a small "
                      "grammar. Loads are those of training, in the mean of %d updates.",
-                     EXPERTS, USED, UPDATES * (lab->full ? 8 : 1));
+                     EXPERTS, USED, updates);
         hd_sweep_put(to, w, lab);
         judge(to, w, &y, lab);
     }
     hd_lines_release(&y.text);
-    hd_mem_free(w);
+    hd_sweep_free(w);
     return s;
 }
 

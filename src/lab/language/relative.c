@@ -6,7 +6,7 @@
 #include "lab/language/pupil.h"
 #include "lab/sweep.h"
 
-static const size_t windows[] = {HD_PUPIL_WINDOW, 32, 48, 64};
+static const int32_t windows[] = {HD_PUPIL_WINDOW, 32, 48, 64};
 enum { WINDOWS = sizeof windows / sizeof *windows, LONGEST = 64, WIDTH = 32, UPDATES = 300 };
 enum { PERIOD = 4, LETTERS = 12, STREAM = 4000, HELD_BACK = 960 };
 
@@ -34,7 +34,7 @@ static hd_status learn(double *nats, const hd_lab *lab, size_t k, uint64_t seed,
     if (!s) hd_lines_repeat(ids, STREAM, PERIOD, LETTERS, seed);
     if (!s) s = hd_pupil_learn(&p, ids, STREAM - HELD_BACK, updates, 0.005, err);
     for (int i = 0; !s && i < WINDOWS; i++)
-        s = hd_pupil_judge(&nats[i], &p, ids + STREAM - HELD_BACK, HELD_BACK, windows[i], err);
+        s = hd_pupil_judge(&nats[i], &p, ids + STREAM - HELD_BACK, HELD_BACK, (size_t)windows[i], err);
     hd_pupil_close(&p);
     hd_mem_free(ids);
     return s;
@@ -61,17 +61,13 @@ static void judge(hd_paper *to, const hd_sweep *w)
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    const char *names[KINDS];
-    double x[WINDOWS];
-    hd_sweep *w = hd_mem_zero(sizeof *w);
-    if (!w) return hd_err_nomem(err, sizeof *w);
-    for (int k = 0; k < KINDS; k++) names[k] = kinds[k].name;
-    for (int i = 0; i < WINDOWS; i++) x[i] = (double)windows[i];
+    hd_sweep *w = NULL;
+    hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, windows, WINDOWS, err);
+    if (s) return s;
     w->title = "Places and distances, beyond what was learned", w->across = "words of a text";
     w->upward = "nats a word of text held back (mean and spread of all seeds)";
     w->caption = "Nats a word, by the length of the texts", w->corner = "positions", w->format = "%.2f";
-    w->kind = names, w->kinds = KINDS, w->x = x, w->points = WINDOWS;
-    hd_status s = hd_sweep_measure(w, lab, learn, NULL, err);
+    s = hd_sweep_measure(w, lab, learn, NULL, err);
     if (!s) {
         hd_paper_say(to,
                      "A Transformer of two blocks, %d wide, reads %d random words, the same again, and so "
@@ -81,7 +77,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         hd_sweep_put(to, w, lab);
         judge(to, w);
     }
-    hd_mem_free(w);
+    hd_sweep_free(w);
     return s;
 }
 

@@ -1,5 +1,4 @@
 /* One vector for a whole source, or a look at all of it: accuracy by length. */
-#include "base/mem.h"
 #include "lab/learner.h"
 #include "lab/sweep.h"
 
@@ -59,17 +58,14 @@ static void judge(hd_paper *to, const hd_sweep *w)
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    const char *names[KINDS];
-    double x[LENGTHS];
-    hd_sweep *w = hd_mem_zero(sizeof *w);
-    if (!w) return hd_err_nomem(err, sizeof *w);
-    for (int k = 0; k < KINDS; k++) names[k] = kinds[k].name;
-    for (int c = 0; c < LENGTHS; c++) x[c] = lengths[c];
+    hd_sweep *w = NULL;
+    hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, lengths, LENGTHS, err);
+    if (s) return s;
     w->title = "What fits through one vector", w->across = "words of the source";
     w->upward = "words said right, % (mean and spread of all seeds)";
     w->caption = "Words said right, %, by the length of the source", w->corner = "model";
-    w->format = "%.0f", w->scale = 100, w->kind = names, w->kinds = KINDS, w->x = x, w->points = LENGTHS;
-    hd_status s = hd_sweep_measure(w, lab, learn, NULL, err);
+    w->format = "%.0f", w->scale = 100;
+    s = hd_sweep_measure(w, lab, learn, NULL, err);
     if (!s) {
         hd_paper_say(
             to,
@@ -80,7 +76,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         hd_sweep_put(to, w, lab);
         judge(to, w);
     }
-    hd_mem_free(w);
+    hd_sweep_free(w);
     return s;
 }
 

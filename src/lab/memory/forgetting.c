@@ -1,14 +1,12 @@
 /* Forgetting: a signal, a gap of noise, and the question which signal it was. */
-#include "base/mem.h"
 #include "base/rng.h"
 #include "lab/memory/net.h"
 #include "lab/sweep.h"
 
 enum { SIGNALS = 4, NOISES = 4, ASK = SIGNALS + NOISES, WORDS, ITEMS = 32, LONGEST = 30, LOTS = 8 };
 
-static const int gaps[] = {2, 10, 20, LONGEST};
-static const hd_net_kind kinds[] = {HD_NET_tanh, HD_NET_gru, HD_NET_lstm, HD_NET_attention};
-enum { GAPS = sizeof gaps / sizeof *gaps, KINDS = sizeof kinds / sizeof *kinds };
+static const int32_t gaps[] = {2, 10, 20, LONGEST};
+enum { GAPS = sizeof gaps / sizeof *gaps, KINDS = HD_NET_COMPARED };
 
 typedef struct lot {
     int32_t ids[ITEMS * (LONGEST + 2)], len[ITEMS], target[ITEMS];
@@ -61,7 +59,8 @@ static hd_status learn_all(double *share, const hd_lab *lab, size_t k, uint64_t 
 {
     hd_status s = HD_OK;
     (void)context;
-    for (int g = 0; !s && g < GAPS; g++) s = learn(&share[g], lab, kinds[k], gaps[g], seed, err);
+    for (int g = 0; !s && g < GAPS; g++)
+        s = learn(&share[g], lab, (hd_net_kind)(HD_NET_FIRST + k), gaps[g], seed, err);
     return s;
 }
 
@@ -93,17 +92,14 @@ static void judge(hd_paper *to, const hd_sweep *w)
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    const char *names[KINDS];
-    double x[GAPS];
-    hd_sweep *w = hd_mem_zero(sizeof *w);
-    if (!w) return hd_err_nomem(err, sizeof *w);
-    for (int k = 0; k < KINDS; k++) names[k] = hd_net_names[kinds[k]];
-    for (int g = 0; g < GAPS; g++) x[g] = gaps[g];
+    hd_sweep *w = NULL;
+    hd_status s = hd_sweep_new(&w, hd_net_names + HD_NET_FIRST, sizeof *hd_net_names, KINDS, gaps, GAPS, err);
+    if (s) return s;
     w->title = "What is remembered over a gap", w->across = "words between the signal and the question";
     w->upward = "right answers, % (mean and spread of all seeds; chance is 25)";
     w->caption = "Right answers, %, by the length of the gap", w->corner = "layer";
-    w->format = "%.0f", w->scale = 100, w->kind = names, w->kinds = KINDS, w->x = x, w->points = GAPS;
-    hd_status s = hd_sweep_measure(w, lab, learn_all, NULL, err);
+    w->format = "%.0f", w->scale = 100;
+    s = hd_sweep_measure(w, lab, learn_all, NULL, err);
     if (!s) {
         hd_paper_say(
             to,
@@ -113,7 +109,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         hd_sweep_put(to, w, lab);
         judge(to, w);
     }
-    hd_mem_free(w);
+    hd_sweep_free(w);
     return s;
 }
 

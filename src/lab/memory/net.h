@@ -8,10 +8,11 @@
 #include "nn/recurrent.h"
 #include "train/optimizer.h"
 
+/* The last four are those that are compared with each other. */
 #define HD_NET_LIST(X)                                \
-    X(tanh, "rnn (tanh)", HD_RNN, HD_tanh)            \
     X(logistic, "rnn (logistic)", HD_RNN, HD_sigmoid) \
     X(relu, "rnn (relu)", HD_RNN, HD_relu)            \
+    X(tanh, "rnn (tanh)", HD_RNN, HD_tanh)            \
     X(gru, "gru", HD_GRU, HD_tanh)                    \
     X(lstm, "lstm", HD_LSTM, HD_tanh)                 \
     X(attention, "self-attention", HD_RNN, HD_tanh)
@@ -22,6 +23,7 @@ typedef enum hd_net_kind {
 #undef X
         HD_NETS
 } hd_net_kind;
+enum { HD_NET_FIRST = HD_NET_tanh, HD_NET_COMPARED = HD_NETS - HD_NET_FIRST };
 extern const char *const hd_net_names[HD_NETS];
 
 typedef struct hd_net {

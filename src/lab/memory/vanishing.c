@@ -1,7 +1,6 @@
 /* Gradients through time: products of Jacobians, one for each step between two words. */
 #include <math.h>
 
-#include "base/mem.h"
 #include "base/rng.h"
 #include "lab/memory/net.h"
 #include "lab/sweep.h"
@@ -88,17 +87,15 @@ static void judge(hd_paper *to, const hd_sweep *w, const hd_lab *lab)
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    double x[FAR];
-    hd_sweep *w = hd_mem_zero(sizeof *w);
-    if (!w) return hd_err_nomem(err, sizeof *w);
-    for (int d = 0; d < FAR; d++) x[d] = d + 1;
+    hd_sweep *w = NULL;
+    hd_status s = hd_sweep_new(&w, names, sizeof *names, KINDS, NULL, FAR, err);
+    if (s) return s;
     w->title = "The gradient of the last state", w->across = "steps between the input and the last state";
     w->upward = "norm of the gradient (mean of 64 inputs, spread of all seeds)", w->log_y = true;
     w->caption = "Norm of the gradient by distance", w->corner = "layer", w->format = "%.0e", w->every = 13;
-    w->kind = names, w->kinds = KINDS, w->x = x, w->points = FAR;
-    hd_status s = hd_sweep_measure(w, lab, norms_of, NULL, err);
+    s = hd_sweep_measure(w, lab, norms_of, NULL, err);
     if (!s) hd_sweep_put(to, w, lab), judge(to, w, lab);
-    hd_mem_free(w);
+    hd_sweep_free(w);
     return s;
 }
 

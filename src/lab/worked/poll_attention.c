@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "lab/attention/glance.h"
+#include "lab/attention/leak.h"
 #include "lab/decoding/chain.h"
 #include "lab/worked/polls.h"
-#include "nn/layer.h"
 
 enum { D = HD_GLANCE_WIDTH, STATES = HD_GLANCE_STATES, WIDTH = 8, HEADS = 2, LENGTH = 5 };
 
@@ -116,28 +116,7 @@ hd_status hd_poll_beam_search(hd_run *r, bool *held, double *number, hd_err *err
 
 /* -- heads and masks -- */
 
-typedef struct layers {
-    hd_params params;
-    hd_mha layer[2];
-} layers;
-
-static hd_status build(layers *l, hd_run *r, hd_err *err)
-{
-    hd_params_init(&l->params, r->backend);
-    for (int i = 0; i < 2; i++)
-        l->layer[i] = hd_mha_make(&l->params, &(hd_mha_opt){.width = WIDTH,
-                                                            .heads = HEADS,
-                                                            .init = {HD_INIT_XAVIER, 1, 0},
-                                                            .name = i ? "second" : "first",
-                                                            .query = "q",
-                                                            .key = "k",
-                                                            .value = "v",
-                                                            .out = "out"});
-    hd_status s = hd_params_ready(&l->params, false, err);
-    return s ? s : hd_params_draw(&l->params, 1, err);
-}
-
-/* An intermediate of the first layer: its numbers, and how many there are. */
+/* An intermediate of a layer: its numbers, and how many there are. */
 typedef struct taken {
     const char *name;
     double value[LENGTH * LENGTH * WIDTH];
@@ -154,17 +133,27 @@ static void take(void *context, hd_run *r, const hd_offer *offer)
 
 static hd_status taken_of(taken *t, hd_run *r, hd_err *err)
 {
-    layers l = {0};
+    hd_params p;
     hd_rng rng = hd_rng_make(1, 2);
     const hd_probe probe = {.take = take, .context = t}, *before = r->probe;
-    hd_status s = build(&l, r, err);
+    hd_params_init(&p, r->backend);
+    const hd_mha layer = hd_mha_make(&p, &(hd_mha_opt){.width = WIDTH,
+                                                       .heads = HEADS,
+                                                       .init = {HD_INIT_XAVIER, 1, 0},
+                                                       .name = "self",
+                                                       .query = "q",
+                                                       .key = "k",
+                                                       .value = "v",
+                                                       .out = "out"});
+    hd_status s = hd_params_ready(&p, false, err);
+    if (!s) s = hd_params_draw(&p, 1, err);
     hd_run_begin(r, HD_INFERENCE);
     r->probe = &probe;
     hd_rows x = hd_desk_item(r, hd_desk_normal(r, LENGTH, WIDTH, &rng));
-    if (!s) hd_mha_of(r, &l.layer[0], x, x, HD_FULL, NULL);
+    if (!s) hd_mha_of(r, &layer, x, x, HD_FULL, NULL);
     r->probe = before;
     if (!s) s = hd_run_status(r, err);
-    hd_params_release(&l.params);
+    hd_params_release(&p);
     return s;
 }
 
@@ -201,23 +190,11 @@ hd_status hd_poll_square_weights(hd_run *r, bool *held, double *number, hd_err *
     return s;
 }
 
-/* How far the first row moves when the last one is another, of two layers that are masked or not. */
+/* How far the first row moves when the last one is another. */
 hd_status hd_poll_first_mask(hd_run *r, bool *held, double *number, hd_err *err)
 {
-    static const hd_mask mask[] = {HD_CAUSAL, HD_FULL};
-    layers l = {0};
-    hd_rng rng = hd_rng_make(1, 3);
-    hd_status s = build(&l, r, err);
-    hd_run_begin(r, HD_INFERENCE);
-    hd_tensor *all = hd_desk_normal(r, LENGTH + 1, WIDTH, &rng), *y[2] = {NULL, NULL};
-    for (int k = 0; !s && k < 2; k++) {
-        const int32_t index[LENGTH] = {0, 1, 2, 3, k ? LENGTH : LENGTH - 1};
-        hd_rows x = hd_desk_item(r, hd_gather(r, all, hd_ints(r, index, LENGTH), LENGTH, 1));
-        for (int i = 0; i < 2; i++) x.t = hd_add(r, x.t, hd_mha_of(r, &l.layer[i], x, x, mask[i], NULL).t);
-        y[k] = x.t ? hd_slice_rows(r, x.t, 0, 1) : NULL;
-    }
-    if (!s) *number = hd_desk_gap(r, y[0], y[1]), *held = *number < something;
-    if (!s) s = hd_run_status(r, err);
-    hd_params_release(&l.params);
+    double moved[HD_LEAK_LENGTH * HD_LEAK_LENGTH] = {0};
+    hd_status s = hd_leak_of(moved, r, (const hd_mask[]){HD_CAUSAL, HD_FULL}, 1, err);
+    *number = moved[(HD_LEAK_LENGTH - 1) * HD_LEAK_LENGTH], *held = *number < something;
     return s;
 }

@@ -105,6 +105,17 @@ void hd_paper_cell(hd_paper *r, const char *format, ...)
     if (p) hd_text_add(&p->table.cells, text, strlen(text) + 1), p->table.count++;
 }
 
+void hd_paper_row(hd_paper *r, const char *format, ...)
+{
+    char text[512], *at = text, *end;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (; (end = strchr(at, '\t')); at = end + 1) *end = 0, hd_paper_cell(r, "%s", at);
+    hd_paper_cell(r, "%s", at);
+}
+
 void hd_paper_plot(hd_paper *r, const hd_series_plot *plot)
 {
     hd_paper_part *p = add(r, HD_PAPER_SERIES);

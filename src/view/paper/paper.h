@@ -75,6 +75,8 @@ void hd_paper_say(hd_paper *r, const char *format, ...) __attribute__((format(pr
 /* A table; its cells follow, those of its head first. The first `left` columns are flush left. */
 void hd_paper_table_of(hd_paper *r, const char *title, size_t columns, size_t left);
 void hd_paper_cell(hd_paper *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Several cells, separated by tabs. */
+void hd_paper_row(hd_paper *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A plot without lines; they follow. */
 void hd_paper_plot(hd_paper *r, const hd_series_plot *plot);
 /* A line of the last plot: x, y, and of a spread low and high, which may be NULL. */
