@@ -16,8 +16,8 @@ static void experiments_are_listed(void **state)
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
-    assert_prints("$HEED lab quarks", 2,
-                  "heed lab: unknown experiment 'quarks': 'heed lab' lists them (try 'heed help lab')\n");
+    assert_prints("$HEED lab molecules", 2,
+                  "heed lab: unknown experiment 'molecules': 'heed lab' lists them (try 'heed help lab')\n");
     assert_prints("$HEED lab vanishin", 2,
                   "heed lab: unknown experiment 'vanishin', did you mean 'vanishing'?: 'heed lab' lists them "
                   "(try 'heed help lab')\n");
