@@ -48,8 +48,9 @@ static void one_is_run_in_every_form(void **state)
         char line[128];
         snprintf(line, sizeof line, "$HEED lab vanishing -q --device cpu --out v.%s && test -s v.%s",
                  forms[i], forms[i]);
-        if (shell(out, line)) fail_msg("%s: %s", forms[i], out);
-        assert_string_equal(out, "");
+        bool failed = shell(out, line) != 0;
+        if (failed && i > 1 && strstr(out, "built without Cairo")) continue;
+        if (failed || *out) fail_msg("%s: %s", forms[i], out);
     }
     assert_int_equal(shell(out, "$HEED lab vanishing --device cpu --seed 5 --out v.json"), 0);
     assert_non_null(strstr(out, "heed: held: In a simple recurrent network gradients vanish"));

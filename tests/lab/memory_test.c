@@ -57,14 +57,17 @@ static hd_status slow(hd_backend *b, const hd_attend_args *a)
     return s;
 }
 
+/* That attention is faster is a matter of the machine and what else it does: only that it is judged is
+   tested, by attention that cannot be. */
 static void recurrent_networks_wait(void **state)
 {
     (void)state;
     laboratory l;
     lab_open(&l);
-    assert_true(hd_paper_held(lab_run(&l, "parallel")));
-    l.backend->kernel.attend = slow;
     const hd_paper *p = lab_run(&l, "parallel");
+    assert_true(p->claim[0].held && p->claim[1].held);
+    l.backend->kernel.attend = slow;
+    p = lab_run(&l, "parallel");
     assert_true(!hd_paper_held(p) && p->claim[0].held && !p->claim[2].held);
     lab_close(&l);
 }
