@@ -30,6 +30,7 @@
     X(start)                  \
     X(alignment)              \
     X(local)                  \
+    X(caption)                \
     X(search)                 \
     X(siblings)               \
     X(forcing)                \

@@ -50,11 +50,24 @@ static void queries_find_what_is_on_a_picture(void **state)
     lab_close(&l);
 }
 
+static void captions_look_at_what_they_name(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    assert_true(hd_paper_held(lab_run(&l, "caption")));
+    lab_break_attention(&l, blind);
+    const hd_paper *p = lab_run(&l, "caption");
+    assert_true(!hd_paper_held(p) && p->claim[0].held && !p->claim[2].held);
+    lab_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(positions_tell_where_patches_were),
         cmocka_unit_test(queries_find_what_is_on_a_picture),
+        cmocka_unit_test(captions_look_at_what_they_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,12 +25,13 @@ void hd_album_close(hd_album *a)
     *a = (hd_album){0};
 }
 
-const hd_pixels *hd_album_send(hd_run *r, const hd_album *a, const hd_image_prepare *p)
+const hd_pixels *hd_album_send(hd_run *r, const hd_album *a, size_t from, size_t count,
+                               const hd_image_prepare *p)
 {
     const hd_image *image[HD_ALBUM_PICTURES];
     hd_pixels *to = hd_host_take(r, sizeof *to);
-    for (size_t i = 0; i < HD_ALBUM_PICTURES; i++) image[i] = &a->image[i];
-    return to && hd_pixels_send_images(r, to, image, HD_ALBUM_PICTURES, p) ? to : NULL;
+    for (size_t i = 0; i < count; i++) image[i] = &a->image[from + i];
+    return to && hd_pixels_send_images(r, to, image, count, p) ? to : NULL;
 }
 
 void hd_album_shades(double *to, const hd_album *a, size_t picture)
@@ -53,7 +54,7 @@ hd_status hd_album_put_back(hd_album_cut *c, hd_run *r, uint64_t seed, hd_err *e
     hd_status s = hd_album_turn(&a, 0, err);
     if (s) return hd_album_close(&a), s;
     hd_run_begin(r, HD_INFERENCE);
-    hd_rows x = hd_pixel_rows(r, hd_album_send(r, &a, &plain), c->patch);
+    hd_rows x = hd_pixel_rows(r, hd_album_send(r, &a, 0, HD_ALBUM_PICTURES, &plain), c->patch);
     hd_real *row = x.t ? hd_host_take(r, hd_count_of(x.t) * sizeof *row) : NULL;
     if (row && hd_read(r, x.t, row)) {
         c->patches = hd_rows_of(x.t) / HD_ALBUM_PICTURES, c->numbers = hd_cols_of(x.t);

@@ -22,8 +22,9 @@ typedef struct hd_album {
 hd_status hd_album_turn(hd_album *a, uint64_t page, hd_err *err);
 void hd_album_close(hd_album *a); /* accepts {0} */
 
-/* The pictures in a step that was begun; NULL after a failure. */
-const hd_pixels *hd_album_send(hd_run *r, const hd_album *a, const hd_image_prepare *p);
+/* Pictures of the page in a step that was begun, so many from one on; NULL after a failure. */
+const hd_pixels *hd_album_send(hd_run *r, const hd_album *a, size_t from, size_t count,
+                               const hd_image_prepare *p);
 
 /* How different a pixel is from the background, 0 to 1, of all pixels of a picture, for a figure. */
 void hd_album_shades(double *to, const hd_album *a, size_t picture);

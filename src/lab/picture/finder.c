@@ -55,7 +55,8 @@ hd_status hd_finder_turn(hd_finder *f, bool fresh, uint64_t page, hd_err *err)
 static hd_tensor *loss_of(hd_finder *f, const hd_detr_object *object)
 {
     hd_tensor *place = NULL;
-    const hd_items in = {.pixels = hd_album_send(f->run, &f->album, &f->model->opt.image.prepare)};
+    const hd_items in = {.pixels =
+                             hd_album_send(f->run, &f->album, 0, PICTURES, &f->model->opt.image.prepare)};
     const hd_detr_truth truth = {object, f->first, PICTURES};
     const hd_detr_loss_opt o = {.objects = (double)f->first[PICTURES], .pictures = PICTURES};
     hd_rows memory = in.pixels ? hd_detr_encode(f->run, f->model, &in, &place) : (hd_rows){0};
@@ -98,7 +99,7 @@ hd_status hd_finder_answers(hd_finder_answer *to, hd_finder *f, hd_err *err)
     hd_real box[PICTURES * QUERIES * 4];
     int32_t label[PICTURES * QUERIES];
     hd_run_begin(r, HD_INFERENCE);
-    const hd_items in = {.pixels = hd_album_send(r, &f->album, &f->model->opt.image.prepare)};
+    const hd_items in = {.pixels = hd_album_send(r, &f->album, 0, PICTURES, &f->model->opt.image.prepare)};
     hd_rows memory = in.pixels ? hd_detr_encode(r, f->model, &in, &place) : (hd_rows){0};
     if (memory.t) {
         hd_detr_queries q = hd_detr_ask(r, f->model, memory.seg, PICTURES, NULL, NULL);

@@ -106,13 +106,6 @@ static hd_status learn(asked *a, const hd_lab *lab, int number, hd_err *err)
 
 /* -- what is shown -- */
 
-static void put_axes(hd_paper *to, const char *title)
-{
-    hd_paper_plot(to, &(hd_series_plot){.title = title,
-                                        .across = "from the left, as share of the picture",
-                                        .upward = "from the bottom, as share of the picture"});
-}
-
 static void put_box(hd_paper *to, double x, double y, double width, double height, const char *name)
 {
     static const double right[] = {-1, 1, 1, -1, -1}, up[] = {-1, -1, 1, 1, -1};
@@ -121,6 +114,14 @@ static void put_box(hd_paper *to, double x, double y, double width, double heigh
     for (int i = 0; i < CORNERS; i++)
         across[i] = x + right[i] * width / 2, upward[i] = 1 - y + up[i] * height / 2;
     hd_paper_line(to, name, &(hd_series){.x = across, .y = upward, .count = CORNERS});
+}
+
+static void put_axes(hd_paper *to, const char *title)
+{
+    hd_paper_plot(to, &(hd_series_plot){.title = title,
+                                        .across = "from the left, as share of the picture",
+                                        .upward = "from the bottom, as share of the picture"});
+    put_box(to, 0.5, 0.5, 1, 1, "the edge of the picture");
 }
 
 /* What is on a new picture and what was found there; then where each query found what it did. */

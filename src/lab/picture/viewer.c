@@ -90,8 +90,9 @@ static hd_class_batch send(hd_viewer *v)
 {
     int32_t class[PICTURES];
     for (size_t i = 0; i < PICTURES; i++) class[i] = class_of(&v->album.scene[i]);
-    return (hd_class_batch){.in.pixels = hd_album_send(v->run, &v->album, &v->model->opt.body.image.prepare),
-                            .target = hd_ints(v->run, class, PICTURES)};
+    return (hd_class_batch){
+        .in.pixels = hd_album_send(v->run, &v->album, 0, PICTURES, &v->model->opt.body.image.prepare),
+        .target = hd_ints(v->run, class, PICTURES)};
 }
 
 hd_status hd_viewer_answer(hd_real *logp, hd_viewer *v, hd_err *err)
