@@ -31,6 +31,7 @@
     X(alignment)              \
     X(local)                  \
     X(caption)                \
+    X(listen)                 \
     X(search)                 \
     X(siblings)               \
     X(forcing)                \

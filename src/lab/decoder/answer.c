@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "decode/search.h"
-#include "op/probe.h"
+#include "lab/watch.h"
 
 enum { EXTRA = 4, NEW = 1000001 }; /* words beyond the right length; odd: never learned from */
 
@@ -35,37 +35,20 @@ hd_status hd_answer_judge(double *share, hd_learner *l, int32_t length, hd_err *
     return s;
 }
 
-typedef struct watch {
-    hd_gaze *to;
-    size_t count;
-} watch;
-
-/* All rows at once, or one after the other. */
-static void take(void *context, hd_run *r, const hd_offer *offer)
-{
-    watch *w = context;
-    const size_t n = hd_count_of(offer->t), room = sizeof w->to->weight / sizeof *w->to->weight;
-    hd_real *x;
-    if (strcmp(offer->name, "dec.0.cross.softmax") || w->count + n > room) return;
-    if ((x = hd_host_take(r, n * sizeof *x)) && hd_read(r, offer->t, x))
-        for (size_t i = 0; i < n; i++) w->to->weight[w->count++] = (double)x[i];
-}
-
 hd_status hd_gaze_take(hd_gaze *to, hd_learner *l, int32_t length, uint64_t number, hd_err *err)
 {
     hd_run *r = l->run;
     hd_learner_lot *b = l->lot;
-    watch w = {to, 0};
-    const hd_probe probe = {.take = take, .context = &w};
+    hd_watch w = {.to = to->weight, .room = sizeof to->weight / sizeof *to->weight};
     hd_learner_draw(b, l, length, NEW + 2 + 2 * number);
     b->items = 1, b->source_rows = (size_t)b->source_len[0], b->target_rows = (size_t)b->target_len[0];
     to->sources = b->source_rows, to->targets = b->target_rows;
     memcpy(to->source, b->source, to->sources * sizeof *to->source);
     memcpy(to->target, b->target, to->targets * sizeof *to->target);
     hd_run_begin(r, HD_INFERENCE);
-    r->probe = &probe;
+    hd_watch_begin(r, &w);
     hd_learner_rows(l, b, NULL);
-    r->probe = NULL;
+    hd_watch_end(r);
     hd_status s = hd_run_status(r, err);
     if (!s && w.count != to->sources * to->targets)
         s = hd_err_set(err, HD_EARG, "attention of %zu words to %zu gave %zu weights", to->targets,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "op/probe.h"
+#include "lab/watch.h"
 
 enum {
     WIDTH = 32,
@@ -129,30 +129,14 @@ hd_status hd_narrator_say(int32_t to[PICTURES][LENGTH], hd_narrator *n, hd_err *
     return s;
 }
 
-typedef struct watch {
-    double *to;
-    size_t count;
-} watch;
-
-static void take(void *context, hd_run *r, const hd_offer *offer)
-{
-    watch *w = context;
-    const size_t n = hd_count_of(offer->t);
-    hd_real *x;
-    if (strcmp(offer->name, "dec.0.cross.softmax") || w->count + n > ROOM) return;
-    if ((x = hd_host_take(r, n * sizeof *x)) && hd_read(r, offer->t, x))
-        for (size_t i = 0; i < n; i++) w->to[w->count++] = (double)x[i];
-}
-
 hd_status hd_narrator_gaze(double to[ROOM], size_t *count, hd_narrator *n, size_t picture, hd_err *err)
 {
-    watch w = {to, 0};
-    const hd_probe probe = {.take = take, .context = &w};
+    hd_watch w = {.to = to, .room = ROOM};
     int32_t word[LENGTH], len = (int32_t)hd_narrator_truth(word, &n->album.scene[picture]);
     hd_run_begin(n->run, HD_INFERENCE);
-    n->run->probe = &probe;
+    hd_watch_begin(n->run, &w);
     rows_of(n, picture, 1, word, &len, (size_t)len);
-    n->run->probe = NULL;
+    hd_watch_end(n->run);
     *count = w.count;
     return hd_run_status(n->run, err);
 }

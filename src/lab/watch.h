@@ -1,0 +1,17 @@
+/* A watch over a forward pass: the weights of a decoder's attention to its source, as numbers of the host. */
+#ifndef HD_LAB_WATCH_H
+#define HD_LAB_WATCH_H
+
+#include "op/probe.h"
+
+typedef struct hd_watch {
+    double *to;         /* weights, target by target, of one item; set by the caller */
+    size_t room, count; /* count: taken so far; what has no room is not taken */
+    hd_probe probe;
+} hd_watch;
+
+/* w stays where it is until hd_watch_end. */
+void hd_watch_begin(hd_run *r, hd_watch *w);
+void hd_watch_end(hd_run *r);
+
+#endif
