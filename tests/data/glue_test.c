@@ -7,19 +7,20 @@
 
 #include "data/labels/glue.h"
 
+#define MNLI                                                                                            \
+    "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\t" \
+    "sentence2_parse\tsentence1\tsentence2\tlabel1\tgold_label\n"                                       \
+    "0\t1\t2\tfiction\tp\tp\tp\tp\tone\ttwo\tneutral\tneutral\n"
+
 static const char *const files[HD_GLUE_SETS] = {
-    "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\t"
-    "sentence2_parse\tsentence1\tsentence2\tlabel1\tgold_label\n"
-    "0\t1\t2\tfiction\tp\tp\tp\tp\tone\ttwo\tneutral\tneutral\n",
-    "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\t"
-    "sentence2_parse\tsentence1\tsentence2\tlabel1\tgold_label\n"
-    "0\t1\t2\tfiction\tp\tp\tp\tp\tone\ttwo\tneutral\tneutral\n",
+    MNLI,
+    MNLI,
     "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n7\t1\t2\tone\ttwo\t1\n8\t1\n", /* one is cut short */
     "index\tquestion\tsentence\tlabel\n0\tone\ttwo\tnot_entailment\n",
     "sentence\tlabel\none\t1\n",
     "gj04\t1\t\tone\n",
-    "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
-    "0\tg\tf\t2012\t1\tnone\tnone\tone\ttwo\t1.000\n",
+    ("index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
+     "0\tg\tf\t2012\t1\tnone\tnone\tone\ttwo\t1.000\n"),
     "\xef\xbb\xbfQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n1\t702876\t702977\tone\ttwo\n",
     "index\tsentence1\tsentence2\tlabel\n0\tone\ttwo\tnot_entailment\n"};
 
@@ -32,10 +33,10 @@ static void sets_are_read_as_they_are(void **state)
         hd_err err = {0};
         hd_labeled x;
         assert_false(hd_glue_path(path, set, at(".")));
-        snprintf(path, sizeof path, "%s/%s", at(set->folder), set->file);
-        mkdir(at(set->folder), 0777);
+        snprintf(path, sizeof path, "%s/%s", at("%s", set->folder), set->file);
+        mkdir(at("%s", set->folder), 0777);
         put_file(path, files[i]);
-        snprintf(own, sizeof own, "%s//", at(set->folder));
+        snprintf(own, sizeof own, "%s//", at("%s", set->folder));
         assert_true(hd_glue_path(path, set, own) && hd_glue_path(path, set, at(".")));
         if (hd_glue_read(&x, set, path, &err)) fail_msg("%s: %s", set->name, err.text);
         assert_int_equal(x.count, 1);

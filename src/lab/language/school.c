@@ -7,7 +7,6 @@
 #include "base/mem.h"
 
 enum { SUMS = 12, UPDATES = 800, GROUPS = 8, TEXTS = GROUPS * HD_SCHOOL_EACH, TOKENS = 3, WIDTH = 32 };
-enum { ROWS = 16 }; /* most of a text */
 
 static bool next_lesson(void *context, hd_line *line)
 {
@@ -95,21 +94,24 @@ static hd_status learn(hd_school *c, const hd_rollout *o, hd_err *err)
     hd_run *r = c->pupil.run;
     hd_lm *m = c->pupil.model;
     hd_window w[TEXTS];
-    hd_real policy[TEXTS * ROWS * HD_POLICY_COLUMNS] = {0}, weight[TEXTS * ROWS] = {0};
+    int32_t len[TEXTS];
     const hd_stream_text text = hd_rollout_text(o);
-    size_t rows = 0, tokens = 0;
+    size_t row = 0, tokens = 0;
     hd_lm_batch b;
-    for (size_t i = 0; i < TEXTS; i++) {
-        w[i] = hd_rollout_window(o, i);
-        for (size_t k = 0; k < w[i].len; k++, rows++) {
-            if (k < w[i].skip) continue;
-            policy[rows * HD_POLICY_COLUMNS + HD_POLICY_ADVANTAGE] = o->advantage[i];
-            policy[rows * HD_POLICY_COLUMNS + HD_POLICY_BEFORE] = NAN;
-            weight[rows] = 1, tokens++;
-        }
-    }
+    for (size_t i = 0; i < TEXTS; i++) w[i] = hd_rollout_window(o, i), len[i] = (int32_t)w[i].len;
     hd_run_begin(r, HD_TRAIN);
     hd_windows_send(r, &b, m, &text, w, NULL, TEXTS);
+    const size_t rows = hd_bounds_now(r, len, TEXTS).rows; /* with those that a step is filled up with */
+    hd_real *policy = hd_host_take(r, rows * HD_POLICY_COLUMNS * sizeof *policy),
+            *weight = hd_host_take(r, rows * sizeof *weight);
+    if (!policy || !weight) return hd_run_status(r, err);
+    for (size_t i = 0; i < TEXTS; i++)
+        for (size_t k = 0; k < w[i].len; k++, row++) {
+            if (k < w[i].skip) continue;
+            policy[row * HD_POLICY_COLUMNS + HD_POLICY_ADVANTAGE] = o->advantage[i];
+            policy[row * HD_POLICY_COLUMNS + HD_POLICY_BEFORE] = NAN;
+            weight[row] = 1, tokens++;
+        }
     m->type->lm.loss(r, m, &b, NULL,
                      &(hd_loss_opt){.coef = 1,
                                     .weight = hd_from(r, rows, 1, weight),
