@@ -14,26 +14,6 @@ static void placeless(hd_attention *at)
     at->distance = NULL;
 }
 
-/* Nobody sees what comes later. */
-static void forward(hd_attention *at)
-{
-    at->mask = HD_CAUSAL;
-}
-
-/* Everybody does. */
-static void leaking(hd_attention *at)
-{
-    at->mask = HD_FULL;
-}
-
-/* What is rewarded becomes less likely. */
-static hd_status spiteful(hd_backend *b, const hd_cross_entropy_args *a)
-{
-    hd_cross_entropy_args other = *a;
-    if (a->policy_rows) other.coef = -a->coef;
-    return lab_whole.cross_entropy(b, &other);
-}
-
 /* Biases that do not follow the loads. */
 static hd_status unmoved(hd_backend *b, const hd_balance_args *a)
 {
@@ -77,67 +57,12 @@ static void distances_reach_beyond(void **state)
     lab_close(&l);
 }
 
-static void both_sides_tell(void **state)
-{
-    (void)state;
-    laboratory l;
-    lab_open(&l);
-    assert_true(hd_paper_held(lab_run(&l, "fill")));
-    lab_break_attention(&l, forward);
-    const hd_paper *p = lab_run(&l, "fill");
-    assert_true(!p->claim[0].held && p->claim[1].held && !p->claim[2].held && !p->claim[3].held);
-    lab_close(&l);
-}
-
-static void plain_text_helps(void **state)
-{
-    (void)state;
-    laboratory l;
-    lab_open(&l);
-    assert_true(hd_paper_held(lab_run(&l, "pretraining")));
-    lab_break_attention(&l, leaking);
-    assert_true(!lab_run(&l, "pretraining")->claim[0].held);
-    lab_mend(&l);
-    l.backend->kernel.update = idle;
-    const hd_paper *p = lab_run(&l, "pretraining");
-    assert_true(p->claim[0].held && !p->claim[1].held && !p->claim[2].held && !p->claim[3].held);
-    assert_true(p->claim[4].held && !p->claim[5].held && p->claim[6].held);
-    lab_close(&l);
-}
-
-static void rewards_teach(void **state)
-{
-    (void)state;
-    laboratory l;
-    lab_open(&l);
-    assert_true(hd_paper_held(lab_run(&l, "rewards")));
-    l.backend->kernel.cross_entropy = spiteful;
-    const hd_paper *p = lab_run(&l, "rewards");
-    assert_true(p->claim[0].held && !p->claim[1].held && p->claim[2].held && p->claim[3].held);
-    lab_close(&l);
-}
-
-/* With a model of the user's: cli/lab. */
-static void averages_are_computed_again(void **state)
-{
-    (void)state;
-    laboratory l;
-    lab_open(&l);
-    const hd_paper *p = lab_run(&l, "glue");
-    assert_true(hd_paper_held(p) && p->claims == 4 && !p->claim[1].held);
-    lab_close(&l);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_stand_on_a_ladder),
         cmocka_unit_test(biases_even_out_loads),
         cmocka_unit_test(distances_reach_beyond),
-        cmocka_unit_test(both_sides_tell),
-        cmocka_unit_test(plain_text_helps),
-        cmocka_unit_test(rewards_teach),
-        cmocka_unit_test(averages_are_computed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

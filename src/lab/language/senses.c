@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "lab/desk.h"
-#include "lab/language/filler.h"
+#include "lab/pretrained/filler.h"
 
 enum {
     MASK,

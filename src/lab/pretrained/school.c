@@ -1,5 +1,5 @@
 /* Language models that learn sums from rewards. */
-#include "lab/language/school.h"
+#include "lab/pretrained/school.h"
 
 #include <math.h>
 #include <string.h>

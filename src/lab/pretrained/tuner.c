@@ -1,5 +1,5 @@
 /* Language models that learn labels. */
-#include "lab/language/tuner.h"
+#include "lab/pretrained/tuner.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* BERTs that fill in blanks. */
-#include "lab/language/filler.h"
+#include "lab/pretrained/filler.h"
 
 #define RATE 0.003
 

@@ -1,7 +1,7 @@
 /* A small language model that has read sums, many of them with a mistake, and then learns from rewards which
    of its own answers are right (GRPO). */
-#ifndef HD_LAB_LANGUAGE_SCHOOL_H
-#define HD_LAB_LANGUAGE_SCHOOL_H
+#ifndef HD_LAB_PRETRAINED_SCHOOL_H
+#define HD_LAB_PRETRAINED_SCHOOL_H
 
 #include "data/sums/sums.h"
 #include "lab/language/pupil.h"

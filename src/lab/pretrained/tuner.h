@@ -1,8 +1,8 @@
 /* A small language model that learns plain text, and then which of two topics a line is about. Lines have
    words of one topic. Those with a label have its first words alone, those that it is judged by only others:
    that they belong together is known to whoever has read plain text. */
-#ifndef HD_LAB_LANGUAGE_TUNER_H
-#define HD_LAB_LANGUAGE_TUNER_H
+#ifndef HD_LAB_PRETRAINED_TUNER_H
+#define HD_LAB_PRETRAINED_TUNER_H
 
 #include "lab/experiment.h"
 #include "model/encoder/classifier.h"

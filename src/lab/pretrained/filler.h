@@ -1,6 +1,6 @@
 /* A small BERT that learns to fill in what is masked. */
-#ifndef HD_LAB_LANGUAGE_FILLER_H
-#define HD_LAB_LANGUAGE_FILLER_H
+#ifndef HD_LAB_PRETRAINED_FILLER_H
+#define HD_LAB_PRETRAINED_FILLER_H
 
 #include "lab/experiment.h"
 #include "model/encoder/bert.h"

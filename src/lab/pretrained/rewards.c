@@ -2,8 +2,7 @@
    from wrong; and what a vote over several answers gives. */
 #include <math.h>
 
-#include "base/mem.h"
-#include "lab/language/school.h"
+#include "lab/pretrained/school.h"
 #include "lab/sweep.h"
 
 enum { PARTS = 5, TURNS = 8, PASS = 0, VOTE, KINDS };
@@ -62,16 +61,16 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
     static const char *const names[KINDS] = {"pass@1: one answer", "majority of 16 answers"};
     const int turns = lab->full ? 4 * TURNS : TURNS;
-    double x[PARTS + 1], worst[2] = {0};
-    hd_status s = HD_OK;
-    hd_sweep *w = hd_mem_zero(sizeof *w);
-    if (!w) return hd_err_nomem(err, sizeof *w);
-    for (int i = 0; i <= PARTS; i++) x[i] = i * turns;
+    int32_t at[PARTS + 1];
+    double worst[2] = {0};
+    hd_sweep *w = NULL;
+    for (int i = 0; i <= PARTS; i++) at[i] = i * turns;
+    hd_status s = hd_sweep_new(&w, names, sizeof *names, KINDS, at, PARTS + 1, err);
+    if (s) return s;
     w->title = "Learning from rewards", w->across = "updates by rewards", w->scale = 100;
     w->upward = "sums answered rightly, percent (mean and spread of all seeds)";
     w->caption = "Sums answered rightly, percent, by the updates", w->corner = "judged by",
     w->format = "%.0f";
-    w->kind = names, w->kinds = KINDS, w->x = x, w->points = PARTS + 1;
     for (int i = 0; !s && i < lab->seeds; i++) {
         s = one(w, lab, i, worst, err);
         if (!s) s = hd_lab_tell(lab, (i + 1.0) / lab->seeds, err);
@@ -87,7 +86,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         hd_sweep_put(to, w, lab);
         say(to, w, lab, worst);
     }
-    hd_mem_free(w);
+    hd_sweep_free(w);
     return s;
 }
 
