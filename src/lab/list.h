@@ -17,6 +17,7 @@
     X(mask)                   \
     X(sampling)               \
     X(positions)              \
+    X(latent)                 \
     X(experts)                \
     X(rewards)                \
     X(vectors)                \

@@ -29,6 +29,12 @@ static hd_status spiteful(hd_backend *b, const hd_cross_entropy_args *a)
     return lab_whole.cross_entropy(b, &other);
 }
 
+/* Every key counts the same. */
+static void blind(hd_attention *at)
+{
+    at->scale = 0;
+}
+
 static void both_sides_tell(void **state)
 {
     (void)state;
@@ -80,13 +86,24 @@ static void averages_are_computed_again(void **state)
     lab_close(&l);
 }
 
+static void short_vectors_do(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    assert_true(hd_paper_held(lab_run(&l, "latent")));
+    lab_break_attention(&l, blind);
+    const hd_paper *p = lab_run(&l, "latent");
+    assert_true(!p->claim[0].held && !p->claim[1].held);
+    lab_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_sides_tell),
-        cmocka_unit_test(plain_text_helps),
-        cmocka_unit_test(rewards_teach),
-        cmocka_unit_test(averages_are_computed_again),
+        cmocka_unit_test(both_sides_tell),  cmocka_unit_test(plain_text_helps),
+        cmocka_unit_test(rewards_teach),    cmocka_unit_test(averages_are_computed_again),
+        cmocka_unit_test(short_vectors_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
