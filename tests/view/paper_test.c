@@ -173,7 +173,7 @@ static void pages_are_escaped(void **state)
         "<title>A &lt;title&gt; &amp; more</title>",
         "<a href=\"up.html?a=1&amp;b=2\">",
         "<p>3 words &amp; &lt;tags&gt;</p>",
-        "<caption>T &lt; U</caption>",
+        "<figcaption>T &lt; U</figcaption>",
         "<th class=\"l\">&lt;c0&gt;</th><th>&lt;c1&gt;</th></tr>",
         "<td>&lt;c5&gt;</td></tr>",
         "P &gt; Q",
@@ -188,6 +188,35 @@ static void pages_are_escaped(void **state)
     static const char *const never[] = {"<c0>", "<tags>", "<nearly>", "q<0>", "<?xml", "http-equiv", "src="};
     for (size_t i = 0; i < COUNT_OF(never); i++)
         if (strstr(out.data, never[i])) fail_msg("'%s' is in %s", never[i], out.data);
+    hd_text_release(&out);
+    hd_paper_release(&r);
+}
+
+/* The first line lies under the second one and is wider, so that both are seen; the tenth has the color of
+   the second and is drawn in dashes. A row is cells by tabs. */
+static void lines_are_told_apart(void **state)
+{
+    (void)state;
+    static const double n[] = {1, 2, 3};
+    hd_paper r;
+    hd_text out = {0};
+    hd_err err = {0};
+    hd_paper_init(&r);
+    r.title = r.about = r.source = "lines";
+    hd_paper_plot(&r, &(hd_series_plot){.title = "P", .across = "x", .upward = "y"});
+    for (int i = 0; i < 10; i++) {
+        const double up[] = {i < 2 ? 1 : i, i < 2 ? 2 : i, i < 2 ? 3 : i};
+        hd_paper_line(&r, "line", &(hd_series){.x = n, .y = up, .count = 3});
+    }
+    hd_paper_table_of(&r, "T", 3, 0);
+    hd_paper_row(&r, "a\t%d %%\tb", 7);
+    assert_int_equal(hd_paper_html(&out, &r, NULL, &err), HD_OK);
+    assert_in(out.data, "stroke-width=\"4\" stroke=\"#4292c6\"");
+    assert_in(out.data, "stroke-width=\"2.4\" stroke=\"#d95f02\"");
+    size_t lines = 0;
+    for (const char *at = out.data; (at = strstr(at, "stroke=\"#d95f02\"")); at++) lines++;
+    assert_true(lines > 30); /* dashes: whole lines would be six */
+    assert_in(out.data, "<th>a</th><th>7 %</th><th>b</th></tr>");
     hd_text_release(&out);
     hd_paper_release(&r);
 }
@@ -260,6 +289,7 @@ int main(void)
         cmocka_unit_test(text_has_all),
         cmocka_unit_test(json_has_all),
         cmocka_unit_test(pages_are_escaped),
+        cmocka_unit_test(lines_are_told_apart),
         cmocka_unit_test(files_of_every_kind),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(films_move),

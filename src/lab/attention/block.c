@@ -38,10 +38,12 @@ static hd_status open_block(inside *to, hd_paper *paper, const hd_lab *lab, hd_e
     hd_explain *x = NULL;
     hd_status s = hd_explain_run(&x, lab->run->backend, &(hd_explain_opt){0}, err);
     *to = (inside){0};
+    hd_paper_say(paper,
+                 "The worked example of lecture 003: what the vector of the word \"how\" becomes in the "
+                 "encoder's block. 'heed explain' shows all of it.");
     hd_paper_table_of(paper, "The first row (\"how\") on its way through the encoder's block of lecture 003",
                       4, 2);
-    static const char *const heads[] = {"matrix", "what it is", "mean", "deviation"};
-    for (int i = 0; i < 4; i++) hd_paper_cell(paper, "%s", heads[i]);
+    hd_paper_row(paper, "matrix\twhat it is\tmean\tdeviation");
     for (int i = 0; !s && i < STEPS; i++) {
         double sum = 0, squares = 0;
         m[i] = hd_explain_find(x, steps[i]);
@@ -52,9 +54,8 @@ static hd_status open_block(inside *to, hd_paper *paper, const hd_lab *lab, hd_e
         }
         const double mean = sum / COLS, spread = squares - COLS * mean * mean;
         if (i == 2) to->mean = mean, to->sd = root(spread / COLS), to->sample = root(spread / (COLS - 1));
-        hd_paper_cell(paper, "%s", steps[i]), hd_paper_cell(paper, "%s", what[i]);
-        hd_paper_cell(paper, "%.2f", fabs(mean) < 0.005 ? 0 : mean),
-            hd_paper_cell(paper, "%.2f", root(spread / COLS));
+        hd_paper_row(paper, "%s\t%s\t%.2f\t%.2f", steps[i], what[i], fabs(mean) < 0.005 ? 0 : mean,
+                     root(spread / COLS));
     }
     if (!s)
         hd_paper_cells(paper, &(hd_cells){.title = "Its numbers, step by step",
@@ -111,6 +112,9 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         if (s) return s;
         loss[k] = hd_spread_of(v, (size_t)lab->seeds);
     }
+    hd_paper_say(
+        to, "Then three blocks on top of each other learn to turn sentences of six words round, whole or "
+            "with one of their parts switched off.");
     hd_paper_table_of(to, "Six words to be turned round, three blocks, one part switched off", 2, 1);
     hd_paper_cell(to, "blocks"), hd_paper_cell(to, "loss, nats a word (chance: %.2f)", log(HD_TOWER_WORDS));
     for (int k = 0; k < KINDS; k++)

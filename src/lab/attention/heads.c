@@ -104,6 +104,10 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         if (s) return s;
         right[k] = hd_spread_of(v, (size_t)lab->seeds);
     }
+    hd_paper_say(
+        to,
+        "A layer with h heads has h maps of queries, keys and values, each key_dim columns wide; six rows "
+        "of 16 numbers go in, and as many come out.");
     hd_paper_table_of(to, "MultiHeadAttention on (None, 6, 16), as Keras prints it", 7, 0);
     hd_paper_row(to, "heads\tkey_dim\tquery, key, value\tbias\toutput\tscores\tparameters");
     for (size_t i = 0; i < LAYERS; i++) {
@@ -116,14 +120,15 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         const int h = i % ACROSS / (LENGTH + 1), k = i % ACROSS % (LENGTH + 1);
         shown[i] = k < LENGTH ? weight[(h * LENGTH + i / ACROSS) * LENGTH + k] : (double)NAN;
     }
-    hd_paper_cells(to, &(hd_cells){.title = "Four heads look at six words, side by side",
-                                   .across = "word that is looked at, head after head",
-                                   .downward = "word that looks",
-                                   .value = shown,
-                                   .rows = LENGTH,
-                                   .cols = ACROSS,
-                                   .full = 1,
-                                   .digits = -1});
+    hd_paper_cells(to,
+                   &(hd_cells){.title = "Four heads look at six words, side by side",
+                               .across = "words that are looked at, head after head (white: 0, dark blue: 1)",
+                               .downward = "word that looks",
+                               .value = shown,
+                               .rows = LENGTH,
+                               .cols = ACROSS,
+                               .full = 1,
+                               .digits = -1});
     hd_paper_table_of(to, "Which brackets close those that are open, eight of them, 32 columns in all", 2, 1);
     hd_paper_cell(to, "heads"), hd_paper_cell(to, "brackets right, %%");
     for (int k = 0; k < KINDS; k++) hd_paper_cell(to, "%d", tried[k]), hd_spread_percent(to, right[k]);

@@ -46,6 +46,8 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+static const char *const places[LENGTH] = {"1", "2", "3", "4", "5", "6"};
+
 static void show_student(hd_paper *to, const double *masked, const double *weight)
 {
     hd_paper_say(to, "\"I am a student\": the slide's scores, with minus infinity above the diagonal, and "
@@ -94,6 +96,8 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
                                .value = all,
                                .rows = LENGTH,
                                .cols = LENGTH,
+                               .row = places,
+                               .col = places,
                                .full = 2,
                                .digits = 2});
     hd_paper_table_of(to, "How far rows before the changed word move at most, two layers, all seeds", 2, 1);

@@ -129,6 +129,12 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         if (!s) s = hd_lab_tell(lab, (i + 1.0) / lab->seeds, err);
     }
     if (!s) {
+        hd_paper_say(
+            to,
+            "A GRU with attention, %d wide, has begun to learn to say %d words backwards. Its beam "
+            "search of %d sentences is run twice, and each time the queries are counted that attention "
+            "is computed for.",
+            WIDTH, LENGTH, ITEMS);
         w->title = "How often attention is computed in a beam search", w->across = "width K of the beam";
         w->upward = "looks at the source, for each sentence";
         w->caption = "Looks for each sentence", w->corner = "width of the beam", w->format = "%.1f";

@@ -54,6 +54,9 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     same = hd_desk_gap(r, row(r, looked_up, 1), row(r, looked_up, 3));
     hd_status s = hd_run_status(r, err);
     if (s) return s;
+    hd_paper_say(
+        to, "Eight words, and for each seven numbers by hand, one a feature. Vectors are compared by the "
+            "cosine of the angle between them.");
     hd_paper_cells(to, &(hd_cells){.title = "The lecture's vectors",
                                    .across = "feature (blue above 0, orange below)",
                                    .downward = "word",

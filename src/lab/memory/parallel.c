@@ -100,7 +100,9 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
             to,
             "One layer of each kind, %d wide, reads one sentence of random vectors. Operations are counted "
             "on "
-            "the tape that training records, pairs by a probe, and time until the last row is known.",
+            "the tape that training records, pairs by a probe, and time until the last row is known. "
+            "Recurrent layers compare no pairs: on an axis of "
+            "powers 0 has no place.",
             WIDTH);
         hd_sweep_put(to, w.depth, lab);
         hd_sweep_put(to, w.pairs, lab);

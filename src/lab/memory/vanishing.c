@@ -94,7 +94,14 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     w->upward = "norm of the gradient (mean of 64 inputs, spread of all seeds)", w->log_y = true;
     w->caption = "Norm of the gradient by distance", w->corner = "layer", w->format = "%.0e", w->every = 13;
     s = hd_sweep_measure(w, lab, norms_of, NULL, err);
-    if (!s) hd_sweep_put(to, w, lab), judge(to, w, lab);
+    if (!s) {
+        hd_paper_say(
+            to, "Each layer reads a sequence of random vectors. The norm of the gradient says how much the "
+                "last state would change with an input that stands so many steps before it; each mark of "
+                "the axis is a power of ten.");
+        hd_sweep_put(to, w, lab);
+        judge(to, w, lab);
+    }
     hd_sweep_free(w);
     return s;
 }

@@ -1,4 +1,5 @@
-/* The series, laid out and drawn. The axis upward begins near the least number, not at 0. */
+/* The series, laid out and drawn. The axis upward begins near the least number, not at 0. A line that others
+   lie on is wider than they are. */
 #include "view/draw/series.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 static const double margin = HD_PLOT_MARGIN, gap = HD_PLOT_GAP, letters = HD_PLOT_LETTERS,
                     small = HD_PLOT_SMALL, large = HD_PLOT_LARGE;
 static const double row_height = 18, width = 640, height = 340, longest_label = 480, mark = 6, thin = 1.2,
-                    wide = 2.4;
+                    wide = 2.4, border = 1.6, dash = 6;
 
 enum { MOST_COLUMNS = 400, MOST_ROWS = 100, NUMBERS = 9, LETTERS = 26 };
 
@@ -110,6 +111,73 @@ static void lay_out(hd_drawing *d, const hd_canvas *c)
     d->height = ceil(top_of(v) + height + gap + small + gap + small + margin);
 }
 
+/* -- lines -- */
+
+/* Whether a part of two lines is the same to the eye. */
+static bool coincide(const hd_series_plot *v, const hd_series *a, const hd_series *b)
+{
+    bool before = false;
+    if (a->strong != b->strong || a->color == b->color) return false;
+    for (size_t k = 0; k < a->count && k < b->count; k++) {
+        double dx = x_of(v, x_at(v, a, k)) - x_of(v, x_at(v, b, k)),
+               dy = y_of(v, y_at(v, a, k)) - y_of(v, y_at(v, b, k));
+        bool here = fabs(dx) < 1 && fabs(dy) < wide;
+        if (here && before) return true;
+        before = here;
+    }
+    return false;
+}
+
+/* What draws a series: wider by what lies on it, so that all are seen; in dashes and with crosses where an
+   earlier one has its color. */
+typedef struct hand {
+    const hd_canvas *c;
+    double wide, mark;
+    hd_color color;
+    bool again;   /* the color */
+    double along; /* how far it has come */
+} hand;
+
+static hand hand_of(const hd_series_plot *v, const hd_canvas *c, size_t i)
+{
+    const hd_series *s = &v->series[i];
+    double above = 0;
+    for (size_t k = i + 1; k < v->count; k++) above += coincide(v, s, &v->series[k]);
+    return (hand){.c = c,
+                  .wide = (s->strong ? wide : thin) + above * border,
+                  .mark = mark + above * border,
+                  .color = hd_plot_color(s->color),
+                  .again = s->color >= HD_PLOT_COLORS};
+}
+
+static void draw_to(hand *h, double x, double y, double to_x, double to_y)
+{
+    const double length = hypot(to_x - x, to_y - y), end = h->along + length;
+    if (!h->again || length <= 0) {
+        h->c->line(h->c->context, &(hd_canvas_line){x, y, to_x, to_y, h->wide, h->color});
+        return;
+    }
+    const double dx = (to_x - x) / length, dy = (to_y - y) / length;
+    for (double at = floor(h->along / (2 * dash)) * 2 * dash; at < end; at += 2 * dash) {
+        double from = fmax(at, h->along) - h->along, to = fmin(at + dash, end) - h->along;
+        if (to > from)
+            h->c->line(h->c->context, &(hd_canvas_line){x + dx * from, y + dy * from, x + dx * to,
+                                                        y + dy * to, h->wide, h->color});
+    }
+    h->along = end;
+}
+
+static void draw_mark(const hand *h, double x, double y, const char *tip)
+{
+    const double r = h->mark / 2;
+    if (!h->again) {
+        h->c->rect(h->c->context, &(hd_canvas_rect){x - r, y - r, h->mark, h->mark, h->color, tip});
+        return;
+    }
+    h->c->line(h->c->context, &(hd_canvas_line){x - r, y - r, x + r, y + r, wide, h->color});
+    h->c->line(h->c->context, &(hd_canvas_line){x - r, y + r, x + r, y - r, wide, h->color});
+}
+
 static void draw_legend(const hd_series_plot *v, const hd_canvas *c)
 {
     for (size_t i = 0; i < v->count; i++) {
@@ -117,8 +185,11 @@ static void draw_legend(const hd_series_plot *v, const hd_canvas *c)
         char label[HD_LABEL];
         double y = margin + large + gap + ((double)i + 0.5) * row_height;
         hd_plot_label(c, s->name, letters, longest_label, label);
-        c->line(c->context, &(hd_canvas_line){margin, y, margin + 3 * gap, y, s->strong ? wide : thin,
-                                              hd_plot_color(s->color)});
+        hand h = hand_of(v, c, i);
+        if (s->count == 1)
+            draw_mark(&h, margin + 1.5 * gap, y, NULL);
+        else
+            draw_to(&h, margin, y, margin + 3 * gap, y);
         hd_plot_write(c, (hd_canvas_text){.x = margin + 4 * gap,
                                           .y = y + letters * 0.36,
                                           .size = letters,
@@ -167,9 +238,10 @@ static void draw_spread(const hd_series_plot *v, const hd_canvas *c, const hd_se
     c->line(c->context, &(hd_canvas_line){x, y_of(v, low), x, y_of(v, high), thin, hd_plot_color(s->color)});
 }
 
-static void draw_series(const hd_series_plot *v, const hd_canvas *c, const hd_series *s)
+static void draw_series(const hd_series_plot *v, const hd_canvas *c, size_t i)
 {
-    hd_color color = hd_plot_color(s->color);
+    const hd_series *s = &v->series[i];
+    hand h = hand_of(v, c, i);
     char tip[HD_DECIMAL];
     bool joined = false;
     double before_x = 0, before_y = 0;
@@ -179,13 +251,11 @@ static void draw_series(const hd_series_plot *v, const hd_canvas *c, const hd_se
             continue;
         }
         double x = x_of(v, x_at(v, s, k)), y = y_of(v, y_at(v, s, k));
-        if (joined)
-            c->line(c->context, &(hd_canvas_line){before_x, before_y, x, y, s->strong ? wide : thin, color});
+        if (joined) draw_to(&h, before_x, before_y, x, y);
         joined = true, before_x = x, before_y = y;
         if (s->low) draw_spread(v, c, s, k, x);
         if (s->strong || s->count == 1)
-            c->rect(c->context, &(hd_canvas_rect){x - mark / 2, y - mark / 2, mark, mark, color,
-                                                  c->tips ? hd_decimal(tip, "%.6g", s->y[k]) : NULL});
+            draw_mark(&h, x, y, c->tips ? hd_decimal(tip, "%.6g", s->y[k]) : NULL);
     }
 }
 
@@ -198,7 +268,7 @@ static hd_status draw(const hd_drawing *d, const hd_canvas *c, hd_err *err)
     draw_axes(v, c);
     for (int strong = 0; strong < 2; strong++)
         for (size_t i = 0; i < v->count; i++)
-            if (v->series[i].strong == strong) draw_series(v, c, &v->series[i]);
+            if (v->series[i].strong == strong) draw_series(v, c, i);
     return HD_OK;
 }
 

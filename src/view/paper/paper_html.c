@@ -16,8 +16,8 @@ static const char style[] =
     "h1{font-size:1.5rem;line-height:1.2;margin:.5rem 0}h2{font-size:1.1rem;margin:1.5rem 0 .5rem}\n"
     "a{color:inherit}nav,.source{color:var(--faint);font-size:.9rem}\n"
     "figure{margin:1.2rem 0;overflow-x:auto}figure svg{max-width:100%;height:auto;display:block}\n"
-    ".wide{overflow-x:auto}table{border-collapse:collapse;margin:1rem 0;font-size:.9rem}\n"
-    "caption{text-align:left;font-weight:bold;padding:.2rem 0}\n"
+    ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}\n"
+    "figcaption{font-size:.9rem;font-weight:bold;padding:.2rem 0;white-space:pre-line}\n"
     "th,td{padding:.2rem .7rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;"
     "font-variant-numeric:tabular-nums}th.l,td.l{text-align:left}\n"
     ".claim{border-left:.3rem solid var(--good);background:var(--panel);padding:.5rem .8rem;margin:.8rem 0}\n"
@@ -45,8 +45,9 @@ static void put_element(hd_text *to, const char *tag, const char *text)
 static void put_table(hd_text *to, const hd_paper_table *t)
 {
     const char *cell = t->cells.data;
+    hd_text_put(to, "<figure>\n");
+    if (t->title) put_element(to, "figcaption", t->title);
     hd_text_put(to, "<div class=\"wide\" tabindex=\"0\"><table>\n");
-    if (t->title) put_element(to, "caption", t->title);
     for (size_t i = 0; i < t->count; i++, cell += strlen(cell) + 1) {
         const char *tag = i < t->columns ? "th" : "td";
         hd_text_print(to, "%s<%s%s>", i % t->columns ? "" : "<tr>", tag,
@@ -54,7 +55,7 @@ static void put_table(hd_text *to, const hd_paper_table *t)
         hd_markup_xml(to, cell);
         hd_text_print(to, "</%s>%s", tag, (i + 1) % t->columns ? "" : "</tr>\n");
     }
-    hd_text_put(to, "</table></div>\n");
+    hd_text_put(to, "</table></div>\n</figure>\n");
 }
 
 static hd_status put_figure(hd_text *to, hd_paper_part *p, hd_err *err)
