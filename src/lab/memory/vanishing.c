@@ -97,8 +97,8 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     if (!s) {
         hd_paper_say(
             to, "Each layer reads a sequence of random vectors. The norm of the gradient says how much the "
-                "last state would change with an input that stands so many steps before it; each mark of "
-                "the axis is a power of ten.");
+                "last state would change with an input that stands so many steps before it; the axis "
+                "upward goes by powers of ten.");
         hd_sweep_put(to, w, lab);
         judge(to, w, lab);
     }

@@ -113,19 +113,20 @@ static void lay_out(hd_drawing *d, const hd_canvas *c)
 
 /* -- lines -- */
 
-/* Whether a part of two lines is the same to the eye. */
+/* Whether two lines are the same to the eye for a quarter of their way or more. */
 static bool coincide(const hd_series_plot *v, const hd_series *a, const hd_series *b)
 {
     bool before = false;
+    size_t parts = 0;
     if (a->strong != b->strong || a->color == b->color) return false;
     for (size_t k = 0; k < a->count && k < b->count; k++) {
         double dx = x_of(v, x_at(v, a, k)) - x_of(v, x_at(v, b, k)),
                dy = y_of(v, y_at(v, a, k)) - y_of(v, y_at(v, b, k));
         bool here = fabs(dx) < 1 && fabs(dy) < wide;
-        if (here && before) return true;
+        parts += here && before;
         before = here;
     }
-    return false;
+    return parts && 4 * parts >= a->count;
 }
 
 /* What draws a series: wider by what lies on it, so that all are seen; in dashes and with crosses where an

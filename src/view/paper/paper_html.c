@@ -9,13 +9,15 @@ static const char style[] =
     ":root{color-scheme:light dark;--paper:#fff;--panel:#f6f8fa;--ink:#1f2328;--faint:#59636e;--line:#d1d9e0;"
     "--good:#1a7f37;--bad:#b42318}\n"
     "@media(prefers-color-scheme:dark){:root{--paper:#0d1117;--panel:#161b22;--ink:#e6edf3;--faint:#9198a1;"
-    "--line:#30363d;--good:#3fb950;--bad:#ff7b72}figure svg{filter:invert(.93) hue-rotate(180deg)}}\n"
+    "--line:#30363d;--good:#3fb950;--bad:#ff7b72}figure svg{filter:invert(.93) hue-rotate(180deg) "
+    "brightness(1.25)}}\n"
     "*{box-sizing:border-box}\n"
     "body{margin:0 auto;max-width:46rem;padding:1rem;background:var(--paper);color:var(--ink);"
     "font:16px/1.5 system-ui,\"DejaVu Sans\",\"Noto Sans\",sans-serif;overflow-wrap:break-word}\n"
     "h1{font-size:1.5rem;line-height:1.2;margin:.5rem 0}h2{font-size:1.1rem;margin:1.5rem 0 .5rem}\n"
     "a{color:inherit}nav,.source{color:var(--faint);font-size:.9rem}\n"
-    "figure{margin:1.2rem 0;overflow-x:auto}figure svg{max-width:100%;height:auto;display:block}\n"
+    "figure{margin:1.2rem 0;overflow-x:auto}figure "
+    "svg{max-width:100%;min-width:min(var(--own),34rem);height:auto;display:block}\n"
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}\n"
     "figcaption{font-size:.9rem;font-weight:bold;padding:.2rem 0;white-space:pre-line}\n"
     "th,td{padding:.2rem .7rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;"
@@ -58,6 +60,7 @@ static void put_table(hd_text *to, const hd_paper_table *t)
     hd_text_put(to, "</table></div>\n</figure>\n");
 }
 
+/* Narrow windows scroll it in its box before its letters become too small. */
 static hd_status put_figure(hd_text *to, hd_paper_part *p, hd_err *err)
 {
     hd_text_file svg = {0};
@@ -66,7 +69,7 @@ static hd_status put_figure(hd_text *to, hd_paper_part *p, hd_err *err)
     hd_status s = hd_drawing_svg(&svg, &d, err);
     const char *from = s ? NULL : strstr(svg.text.data, "<svg");
     if (from) {
-        hd_text_put(to, "<figure>\n");
+        hd_text_print(to, "<figure tabindex=\"0\" style=\"--own:%.0fpx\">\n", d.width);
         hd_text_put(to, from);
         hd_text_put(to, "</figure>\n");
     }
