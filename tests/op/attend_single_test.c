@@ -70,10 +70,101 @@ static void heads_that_share_keys_are_what_they_are_alone(void **state)
     }
 }
 
+enum { PAGED = 7, HEADS = 6, SIZE = 32, WIDE = HEADS * SIZE, BLOCKS = 12 };
+
+/* One query for each item over keys `length` long, in blocks or one after the other; in new memory. */
+static hd_real *attend_paged(hd_backend *b, const int32_t *length, bool blocks, int window)
+{
+    hd_run r = run_on(b);
+    enum { MOST = BLOCKS * HD_PAGE_ROWS };
+    static hd_real q[PAGED * WIDE], kv[MOST * WIDE], spread[MOST * WIDE];
+    int32_t ones[PAGED], page[PAGED * BLOCKS] = {0}, zeros[PAGED] = {0};
+    size_t at = 0, taken = 0, longest = 0;
+    fill_normal(q, PAGED * WIDE, 1, 1), fill_normal(kv, MOST * WIDE, 1, 2);
+    for (size_t i = 0; i < MOST * WIDE; i++) spread[i] = NAN; /* what is no key must not matter */
+    for (size_t i = 0; i < PAGED; i++) {
+        const size_t len = (size_t)length[i];
+        for (size_t j = 0; j < len; j++, at++) {
+            if (j % HD_PAGE_ROWS == 0)
+                page[i * BLOCKS + j / HD_PAGE_ROWS] = (int32_t)(taken++ * 5 % BLOCKS); /* in no order */
+            const size_t row = (size_t)page[i * BLOCKS + j / HD_PAGE_ROWS] * HD_PAGE_ROWS + j % HD_PAGE_ROWS;
+            memcpy(spread + row * WIDE, kv + at * WIDE, WIDE * sizeof *kv);
+        }
+        longest = len > longest ? len : longest, ones[i] = 1;
+    }
+    assert_true(taken <= BLOCKS);
+    hd_run_begin(&r, HD_INFERENCE);
+    const hd_seg *one = hd_seg_of(&r, ones, PAGED, NULL);
+    const hd_seg paged = {.begin = hd_ints(&r, zeros, PAGED),
+                          .len = hd_ints(&r, length, PAGED),
+                          .host_len = length,
+                          .page = hd_ints(&r, page, PAGED * BLOCKS),
+                          .pages = BLOCKS,
+                          .items = PAGED,
+                          .rows = MOST,
+                          .longest = longest,
+                          .overlap = true};
+    hd_tensor *rows = hd_from(&r, blocks ? MOST : at, WIDE, blocks ? spread : kv);
+    const hd_rows keys = {rows, blocks ? &paged : hd_seg_of(&r, length, PAGED, NULL)};
+    const hd_attend_opt o = {.heads = HEADS, .kv_heads = HEADS, .mask = HD_CAUSAL, .window = window};
+    hd_rows y = hd_attend(&r, (hd_rows){hd_from(&r, PAGED, WIDE, q), one}, keys, keys, &o);
+    if (r.err.status) fail_msg("%s", r.err.text);
+    hd_real *found = host_copy(&r, y.t);
+    hd_run_release(&r);
+    return found;
+}
+
+static void keys_in_blocks_are_keys_one_after_the_other(void **state)
+{
+    (void)state;
+    static const int32_t length[PAGED] = {1, 4, 7, 12, 16, 17, 31};
+    hd_backend *b = backend_of("cpu", 1);
+    for (int window = 0; window <= 6; window += 6) {
+        hd_real *lying = attend_paged(b, length, false, window),
+                *blocks = attend_paged(b, length, true, window);
+        for (size_t i = 0; i < PAGED; i++)
+            if (memcmp(lying + i * WIDE, blocks + i * WIDE, WIDE * sizeof *lying))
+                fail_msg("window %d: %d keys in blocks give something else", window, length[i]);
+        free(lying), free(blocks);
+    }
+    hd_backend_free(b);
+}
+
+/* Fewer scores than a vector has are weighed in registers, but not where a window begins within a block: the
+   last keys of many are then weighed as if they were all. */
+static void few_keys_weigh_what_the_last_of_many_do(void **state)
+{
+    (void)state;
+    enum { MANY = 9, LAST = 5 };
+    static hd_real q[WIDE], k[MANY * WIDE];
+    const int32_t one = 1, count[2] = {MANY, LAST};
+    hd_real *found[2];
+    fill_normal(q, WIDE, 1, 1), fill_normal(k, MANY * WIDE, 1, 2);
+    for (int i = 0; i < 2; i++) {
+        hd_backend *b = backend_of("cpu", 1);
+        hd_run r = run_on(b);
+        hd_run_begin(&r, HD_INFERENCE);
+        const hd_rows keys = {hd_from(&r, (size_t)count[i], WIDE, k + (size_t)(MANY - count[i]) * WIDE),
+                              hd_seg_of(&r, &count[i], 1, NULL)};
+        const hd_attend_opt o = {
+            .heads = HEADS, .kv_heads = HEADS, .mask = HD_CAUSAL, .window = i ? 0 : LAST - 1};
+        hd_rows y =
+            hd_attend(&r, (hd_rows){hd_from(&r, 1, WIDE, q), hd_seg_of(&r, &one, 1, NULL)}, keys, keys, &o);
+        if (r.err.status) fail_msg("%s", r.err.text);
+        found[i] = host_copy(&r, y.t);
+        hd_run_release(&r);
+        hd_backend_free(b);
+    }
+    assert_memory_equal(found[0], found[1], WIDE * sizeof(hd_real));
+    free(found[0]), free(found[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heads_that_share_keys_are_what_they_are_alone),
+        cmocka_unit_test(keys_in_blocks_are_keys_one_after_the_other),
+        cmocka_unit_test(few_keys_weigh_what_the_last_of_many_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

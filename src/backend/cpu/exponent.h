@@ -46,11 +46,15 @@ INLINE hd_real hd_row_exp(hd_real *y, const hd_real *x, size_t n, hd_real max)
     return hd_sum(sum);
 }
 
+/* Meanwhile asks for what lies behind the row, which is the next one as a rule. */
 INLINE hd_real hd_row_exp_sum(const hd_real *x, size_t n, hd_real max)
 {
+    enum { LINE_NUMBERS = 64 / sizeof(hd_real) };
+    const hd_real *next = x + n;
     vec sum = hd_set(0), m = hd_set(max);
-    for (; n >= HD_EXPS * VL; n -= HD_EXPS * VL, x += HD_EXPS * VL) {
+    for (; n >= HD_EXPS * VL; n -= HD_EXPS * VL, x += HD_EXPS * VL, next += HD_EXPS * VL) {
         vec e[HD_EXPS];
+        UNROLL for (int j = 0; j < HD_EXPS * VL; j += LINE_NUMBERS) __builtin_prefetch(next + j);
         UNROLL for (int j = 0; j < HD_EXPS; j++) e[j] = hd_exp(hd_load(x + j * VL) - m);
         UNROLL for (int j = 0; j < HD_EXPS; j++) sum += e[j];
     }

@@ -77,10 +77,32 @@ static void hand_out(const hd_tensor *to, const hd_attend_args *g, const hd_head
             j >= sees.lo && j < sees.hi ? s[j] : outside;
 }
 
+/* Of at most a vector of scores with nothing but a factor, in registers: a row of a step of decoding has many
+   such. To the bit what head_weights makes of them otherwise; false where it is to do it. */
+static bool few_weights(const hd_attend_args *g, const hd_head *h, hd_real *s, size_t n)
+{
+    const hd_attention *at = h->at;
+    if (!n || n > VL || !(at->scale > 0) || at->cap > 0 || at->table || at->center || at->ragged ||
+        at->draw.p > 0 || g->raw || g->scaled || g->masked || g->weights || g->lse)
+        return false;
+    const vec none = hd_set(-INFINITY);
+    vec x = n < VL ? hd_load_part(s, n, -INFINITY) : hd_load(s);
+    if (at->scale != 1) x *= hd_set(at->scale);
+    const hd_real max = hd_top(hd_max(hd_max(none, x), none));
+    if (!(max > -INFINITY)) return false;
+    const vec e = hd_exp(x - hd_set(max)), y = e * hd_set(1 / hd_sum(hd_set(0) + e));
+    if (n < VL)
+        hd_store_part(s, y, n);
+    else
+        hd_store(s, y);
+    return true;
+}
+
 void KERNEL(head_weights)(const hd_attend_args *g, const hd_head *h, hd_real *s, size_t a, hd_reach reach)
 {
     hd_reach sees = hd_head_sees(h, a);
     size_t n = sees.hi - sees.lo;
+    if (sees.lo == reach.lo && sees.hi == reach.hi && few_weights(g, h, s + sees.lo, n)) return;
     if (g->raw) hand_out(g->raw, g, h, s, a, (hd_reach){0, h->tk}, 0);
     if (g->scaled) {
         KERNEL(head_bias)(h, s, a, (hd_reach){0, h->tk});

@@ -3,6 +3,7 @@
    latent attention), workers share out the keys for scores and the columns for sums; every number is the same
    chain of multiply-adds as for a head alone. */
 #include "backend/cpu/attend/head.h"
+#include "backend/cpu/product/quad.h"
 
 enum { WIDE = 8, NEAR = 2 * HD_PAGE_ROWS, AHEAD = 12 };
 
@@ -115,10 +116,66 @@ static size_t sharing(const hd_head *h, size_t heads)
     return n;
 }
 
+#ifdef HD_TURNS_VECTORS
+enum { ABREAST = 4 }; /* heads whose sums wait for themselves, not for each other */
+
+/* VL keys from k on, of which `keys` are there, with `heads` heads of a query; each chain as in the product.
+   Keys come from far away, so no more lines are read than have one. */
+INLINE void keys_abreast(const hd_head *h, const hd_real *q, const hd_real *k, int keys, int heads,
+                         hd_real *s, size_t stride)
+{
+    const size_t d = h->d;
+    vec sum[ABREAST];
+    UNROLL
+    for (int i = 0; i < heads; i++) sum[i] = hd_set(0);
+    for (size_t l = 0; l < d; l += 4) UNROLL
+    for (int i = 0; i < heads; i++) {
+        vec y[4];
+        turn_rows(y, k + (size_t)i * d + l, h->k->stride, keys);
+        UNROLL
+        for (int e = 0; e < 4; e++)
+            sum[i] = hd_fma(y[e], hd_spread(q[(size_t)i * d + l + (size_t)e]), sum[i]);
+    }
+    UNROLL
+    for (int i = 0; i < heads; i++) hd_store(s + (size_t)i * stride, sum[i]);
+}
+
+INLINE void keys_of_heads(const hd_head *h, size_t heads, const hd_real *q, const hd_real *k, int keys,
+                          hd_real *s, size_t stride)
+{
+    size_t i = 0;
+    for (; i + ABREAST <= heads; i += ABREAST)
+        keys_abreast(h, q + i * h->d, k + i * h->d, keys, ABREAST, s + i * stride, stride);
+    for (; i < heads; i++) keys_abreast(h, q + i * h->d, k + i * h->d, keys, 1, s + i * stride, stride);
+}
+
+/* Heads with keys of their own in blocks, of which each key has all side by side: those of a block are turned
+   for all heads together. How many heads are done. */
+static size_t blocks_scores(const hd_head *h, size_t heads, hd_real *s, size_t stride, hd_reach r)
+{
+    if (!h->page || h->d % 4 || h->at->heads != h->at->kv_heads) return 0;
+    for (size_t j = r.lo / VL * VL; j < r.hi; j += VL) {
+        const hd_real *k = hd_head_k(h, h->k, j), *q = hd_head_q(h, h->q, 0);
+        const size_t left = r.hi - j;
+        if (left > 3 * VL / 4)
+            keys_of_heads(h, heads, q, k, VL, s + j, stride);
+        else if (left > VL / 2)
+            keys_of_heads(h, heads, q, k, 3 * VL / 4, s + j, stride);
+        else if (left > VL / 4)
+            keys_of_heads(h, heads, q, k, VL / 2, s + j, stride);
+        else
+            keys_of_heads(h, heads, q, k, VL / 4, s + j, stride);
+    }
+    return heads;
+}
+#else
+#define blocks_scores(h, heads, s, stride, r) 0
+#endif
+
 void KERNEL(heads_scores)(const hd_head *h, size_t heads, hd_real *s, size_t stride, hd_reach r,
                           hd_real *panel)
 {
-    for (size_t i = 0, n; i < heads; i += n) {
+    for (size_t i = blocks_scores(h, heads, s, stride, r), n; i < heads; i += n) {
         n = sharing(h + i, heads - i);
         hd_product p = {.c_stride = stride,
                         .a = hd_head_q(h + i, h->q, 0),
