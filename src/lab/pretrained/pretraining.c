@@ -124,7 +124,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_sweep *w = NULL;
     hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, examples, POINTS, err);
     if (s) return s;
-    w->title = "Few examples", w->across = "lines with a label", w->scale = 100, w->log_x = true;
+    w->title = "Few examples", w->across = "lines with a label", w->scale = 100;
     w->upward = "new lines told rightly, percent (mean and spread of all seeds)";
     w->caption = "New lines told rightly, percent, by the lines with a label", w->corner = "model";
     w->format = "%.0f";
