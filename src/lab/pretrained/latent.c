@@ -104,7 +104,8 @@ static void judge(hd_paper *to, const hd_spread *nats, const size_t *numbers, do
     while (enough && nats[enough - 1].mean < full->mean + 0.1) enough--;
     hd_paper_claim(
         to, "A cache of short vectors is nearly as good as one of all keys and values.",
-        enough < RANKS && 3 * numbers[enough] <= numbers[ORDINARY] && full->high < floor_of() + 0.3,
+        enough < RANKS && 3 * numbers[enough] <= numbers[ORDINARY] &&
+            full->high < (floor_of() + log(LETTERS)) / 2,
         "From rank %zu on the loss is within 0.1 nats of that of ordinary attention, with %zu numbers of a "
         "word in place of %zu.",
         ranks[enough < RANKS ? enough : RANKS - 1], numbers[enough < RANKS ? enough : RANKS - 1],
