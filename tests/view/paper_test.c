@@ -221,6 +221,31 @@ static void lines_are_told_apart(void **state)
     hd_paper_release(&r);
 }
 
+/* Lines of an axis by powers, as whole numbers where they can be. */
+static void powers_are_read_at_a_glance(void **state)
+{
+    (void)state;
+    static const struct {
+        double x[3];
+        const char *said[3];
+    } all[] = {{{4, 8, 32}, {">4</text>", ">16</text>", ">32</text>"}},
+               {{4, 64, 1024}, {">4</text>", ">256</text>", ">1024</text>"}},
+               {{1e-9, 1e-5, 1}, {">1e-06</text>", ">0.01</text>", ">1</text>"}}};
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        hd_paper r;
+        hd_text out = {0};
+        hd_err err = {0};
+        hd_paper_init(&r);
+        r.title = r.about = r.source = "powers";
+        hd_paper_plot(&r, &(hd_series_plot){.title = "P", .across = "x", .upward = "y", .log_x = true});
+        hd_paper_line(&r, "a", &(hd_series){.x = all[i].x, .y = (double[]){50, 60, 70}, .count = 3});
+        assert_int_equal(hd_paper_html(&out, &r, NULL, &err), HD_OK);
+        for (int k = 0; k < 3; k++) assert_in(out.data, all[i].said[k]);
+        hd_text_release(&out);
+        hd_paper_release(&r);
+    }
+}
+
 static void files_of_every_kind(void **state)
 {
     (void)state;
@@ -290,6 +315,7 @@ int main(void)
         cmocka_unit_test(json_has_all),
         cmocka_unit_test(pages_are_escaped),
         cmocka_unit_test(lines_are_told_apart),
+        cmocka_unit_test(powers_are_read_at_a_glance),
         cmocka_unit_test(files_of_every_kind),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(films_move),

@@ -41,11 +41,20 @@ static void range_of(const double *n, size_t count, bool by_powers, double *low,
     }
 }
 
+/* From one line of an axis by powers to the next: powers of two or four where they are few and can be read as
+   whole numbers or short fractions, of ten otherwise. */
+static double power_step(double low, double high)
+{
+    const double range = high - low, double_up = log10(2);
+    if (low < -1.35 || high > 3.5 || range > 3) return fmax(1, ceil(range / 8));
+    return range < 1.7 ? double_up : 2 * double_up;
+}
+
 static void round_out(double *low, double *high, double *step, bool by_powers)
 {
     if (*low > *high) *low = 0, *high = 1;
     if (*high - *low < 1e-9 * fmax(1, fabs(*high))) *low -= 0.5, *high += 0.5;
-    *step = by_powers ? fmax(1, ceil((*high - *low) / 8)) : hd_plot_step(*high - *low);
+    *step = by_powers ? power_step(*low, *high) : hd_plot_step(*high - *low);
     *low = floor(*low / *step + 1e-9) * *step;
     *high = ceil(*high / *step - 1e-9) * *step;
 }
