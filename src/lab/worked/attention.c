@@ -95,7 +95,7 @@ hd_status hd_worked_bahdanau(hd_sheet *s, hd_err *err)
         "has the GRU alone.");
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         hd_sheet_given(s, given[i].name, given[i].rows, given[i].cols, given[i].value);
-    double found[ITEMS][STATES];
+    double found[ITEMS][STATES] = {0};
     hd_tensor *q = hd_linear(r, hd_desk_rows(r, ITEMS, D, query), hd_desk_rows(r, D, D, wa),
                              hd_desk_rows(r, 1, D, ba), HD_IDENTITY),
               *k = hd_desk_rows(r, ITEMS * STATES, D, keys),
@@ -130,7 +130,7 @@ hd_status hd_worked_contexts(hd_sheet *s, hd_err *err)
 {
     static const double none[D] = {0}, mean[D] = {0.3325, 0.33, -0.3775};
     static const char *const row[] = {"c_0"};
-    double weight[STATES], plain[D], own[STATES * STATES];
+    double weight[STATES] = {0}, plain[D] = {0}, own[STATES * STATES] = {0};
     hd_run *r = s->run;
     hd_sheet_begin(
         s, "The first context",
