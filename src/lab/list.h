@@ -8,6 +8,7 @@
     X(ladder)                 \
     X(forgetting)             \
     X(parallel)               \
+    X(window)                 \
     X(reversal)               \
     X(scores)                 \
     X(scale)                  \

@@ -1,4 +1,4 @@
-/* Experiments on sound and pens: what they say of the engine as it is, and of one that is broken. */
+/* Experiments on sound: what they say of the engine as it is, and of one that is broken. */
 #include "lab/lab.h"
 
 /* Every key counts the same. */

@@ -168,7 +168,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         w->upward = "% (mean and spread of all seeds)";
         w->caption = "Captions and attention, %, by updates", w->corner = "of new pictures",
         w->format = "%.0f", w->scale = 100;
-        w->kind = measures, w->kinds = MEASURES, w->x = x, w->points = POINTS;
+        w->kind = measures, w->kinds = MEASURES, w->x = x, w->points = POINTS, w->every = 2;
         hd_paper_say(to,
                      "Convolutions make %d x %d cells of a picture with one or two shapes; an LSTM attends "
                      "to them and says the colors, the largest shape "

@@ -184,7 +184,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     w->upward = "shapes, % (mean and spread of all seeds)";
     w->caption = "Shapes of which queries say it, %, by updates", w->corner = "what is said",
     w->format = "%.0f", w->scale = 100;
-    w->kind = measures, w->kinds = MEASURES, w->x = x, w->points = POINTS;
+    w->kind = measures, w->kinds = MEASURES, w->x = x, w->points = POINTS, w->every = 2;
     hd_paper_say(
         to,
         "A small DETR sees pictures of %d x %d pixels with one or two shapes. %d queries, which are boxes "

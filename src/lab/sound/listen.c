@@ -154,7 +154,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         w->upward = "letters said right, % (mean and spread of all seeds)";
         w->caption = "Letters said right, %, by updates", w->corner = "encoder", w->format = "%.0f",
         w->scale = 100;
-        w->kind = names, w->kinds = KINDS, w->x = x, w->points = POINTS;
+        w->kind = names, w->kinds = KINDS, w->x = x, w->points = POINTS, w->every = 2;
         s = hd_sweep_measure(w, lab, learn, h, err);
     }
     if (!s) {
