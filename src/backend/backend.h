@@ -46,9 +46,11 @@ typedef struct hd_work {
 
 /* A weight [out,in] of whole numbers of 8 bits. */
 typedef struct hd_int8_weight {
-    const int8_t *const *row; /* its rows, of -127 to 127; NULL: those of the tensor are to be rounded */
-    const float *scale;       /* of each row */
-    const float *columns;     /* factors of the columns (tensor/int8.h), or NULL */
+    const int8_t *const *row;  /* its rows, of -127 to 127; NULL: those of the tensor are to be rounded */
+    const float *scale;        /* of each row */
+    const float *columns;      /* factors of the columns (tensor/int8.h), or NULL */
+    bool fine;                 /* rows have second lines */
+    const int8_t *const *rest; /* these, where `row` is known and fine */
 } hd_int8_weight;
 
 /* Most columns of a weight in int8: sums of more might leave 32 bits. */

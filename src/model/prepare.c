@@ -3,6 +3,7 @@
 #include "model/prepare.h"
 
 #include "nn/weight/form.h"
+#include "tensor/int8.h"
 
 static void prepare_as(hd_preparing *p, hd_param *w, hd_use use, bool evened)
 {
@@ -10,9 +11,16 @@ static void prepare_as(hd_preparing *p, hd_param *w, hd_use use, bool evened)
     p->status = hd_param_prepare(p->params, w, use, evened, p->err);
 }
 
+static bool is_narrow(const hd_tensor *t)
+{
+    return hd_rows_of(t) <= HD_INT8_NARROW || hd_cols_of(t) <= HD_INT8_NARROW;
+}
+
 void hd_prepare(hd_preparing *p, hd_param *w)
 {
-    if (p->marking && w && !hd_param_owner(w)->table) hd_param_owner(w)->product = true;
+    hd_param *owner = w ? hd_param_owner(w) : NULL;
+    if (p->marking && w && !owner->table) owner->product = true;
+    if (w) owner->fine = p->fine && is_narrow(&owner->t) && !owner->grouped;
     prepare_as(p, w, p->use, w && !hd_param_owner(w)->table);
 }
 
@@ -128,10 +136,13 @@ void hd_prepare_gpt(hd_preparing *p, const hd_gpt *m)
 
 void hd_prepare_bert(hd_preparing *p, const hd_bert *m)
 {
+    const bool fine = p->fine;
+    p->fine = true;
     hd_prepare(p, m->front.project.w);
     hd_prepare_stack(p, &m->stack);
     hd_prepare(p, m->pooler.w);
     hd_prepare(p, m->transform.w);
+    p->fine = fine;
     if (!m->opt.headless) hd_prepare_beside(p, m->front.table);
 }
 
@@ -143,7 +154,7 @@ hd_status hd_encdec_prepare(hd_encdec *m, hd_use use, hd_err *err)
 
 hd_status hd_gpt_prepare(hd_gpt *m, hd_use use, hd_err *err)
 {
-    hd_preparing p = {HD_OK, &m->params, use, err, false};
+    hd_preparing p = {.params = &m->params, .use = use, .err = err};
     hd_prepare_gpt(&p, m);
     return p.status;
 }

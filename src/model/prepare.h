@@ -17,6 +17,7 @@ typedef struct hd_preparing {
     hd_use use;
     hd_err *err;
     bool marking; /* nothing is prepared: weights of which nothing but the form will be read are marked */
+    bool fine;    /* what they give is the answer: small ones have second lines in int8 (tensor/int8.h) */
 } hd_preparing;
 
 void hd_prepare(hd_preparing *p, hd_param *w);

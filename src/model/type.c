@@ -24,7 +24,7 @@ void hd_model_free(hd_model *m)
 hd_status hd_model_prepare(const hd_model *m, hd_use use, hd_err *err)
 {
     if (!m->type->prepare) return HD_OK;
-    hd_preparing p = {HD_OK, m->params, use, err, false};
+    hd_preparing p = {.params = m->params, .use = use, .err = err};
     m->type->prepare(&p, m->self);
     return p.status;
 }

@@ -46,6 +46,8 @@ typedef struct hd_param {
     bool late;                         /* of an owner: it has no values yet, rows are in the file */
     const hd_entry *lies;              /* there */
     const hd_entry *scale, *columns;   /* of int8 (nn/weight/form.h); columns may be missing */
+    const hd_entry *rest;              /* second lines of it, or NULL */
+    bool fine;                         /* of an owner: it has these, where it becomes int8 */
     int rank;                          /* in files, where it is not that of t (hd_param_shape); else 0 */
     size_t shape[HD_RANK];
     int group;            /* learning-rate group */

@@ -1,8 +1,9 @@
 /* How a row of numbers becomes whole numbers of 8 bits, in files and in products: its scale is max|x| / 127,
    and its numbers are multiplied by 127 / max|x| and rounded to nearest even. Before that the numbers of a
    weight are divided, and those of its inputs multiplied, by the factors of their columns: what is small in
-   all rows of a weight, where inputs are often large, would otherwise have a few steps. Whoever does that
-   with vectors gets the same bits. */
+   all rows of a weight, where inputs are often large, would otherwise have a few steps. A row may have a
+   second line, of what the first left over in 254ths of a step: x = scale * (first + second / 254). Whoever
+   does that with vectors gets the same bits. */
 #ifndef HD_TENSOR_INT8_H
 #define HD_TENSOR_INT8_H
 
@@ -11,7 +12,12 @@
 
 #include "tensor/tensor.h"
 
-enum { HD_INT8_MOST = 127 };
+enum {
+    HD_INT8_MOST = 127,
+    HD_INT8_PARTS = 254,  /* of a step, in second lines */
+    HD_INT8_NARROW = 384, /* rows or columns, at most, of weights that have them if all that a model answers
+                             is vectors */
+};
 
 typedef struct hd_int8_scale {
     float scale, inverse; /* 0: all numbers become zeros; scale NAN: one of the row is not finite */
@@ -54,6 +60,13 @@ static inline hd_int8_scale hd_int8_scale_of(const hd_real *row, const float *co
 static inline int8_t hd_int8_rounded(float x, float inverse)
 {
     return (int8_t)rintf(x * inverse);
+}
+
+/* Of its second line: what is left over is one fused multiply-add, since two roundings would be others where
+   a compiler joins them. */
+static inline int8_t hd_int8_left(float x, float inverse, int8_t first)
+{
+    return (int8_t)rintf(__builtin_fmaf(x, inverse, -(float)first) * HD_INT8_PARTS);
 }
 
 /* Lowers `columns` [k] to the factors of w [rows, k]: the root of a column's mean square, in shares of the

@@ -180,6 +180,27 @@ static void columns_may_have_no_scales(void **state)
                  "b/model.safetensors: tensors that are read as one product are not of one type, or scales");
 }
 
+/* Narrow models that answer with vectors have second lines, and others have not. */
+static void vectors_have_weights_of_two_lines(void **state)
+{
+    (void)state;
+    const char *path = at("b/model.safetensors"),
+               *rest = "bert.encoder.layer.0.attention.self.key.weight_rest";
+    quantise("bert");
+    must_run(
+        "rm -rf b; cp -r q b; LC_ALL=C sed -i 's/_rest\"/_resd\"/g' b/model.safetensors; "
+        "echo 'the cat' | $HEED embed b --device cpu > one; echo 'the cat' | $HEED embed q --device cpu > "
+        "two; ! cmp -s one two");
+    must_run("rm -rf b; cp -r q b");
+    spoil(path, rest, 3, 1, -128);
+    assert_fails("echo 'the cat' | $HEED embed b --device cpu", 1, "self.key.weight_rest' holds -128");
+    must_run("rm -rf b; cp -r q b; LC_ALL=C sed -i s/0.attention.self.key.weight_rest/"
+             "0.attention.self.key.weight_resd/ b/model.safetensors");
+    assert_fails("echo 'the cat' | $HEED embed b --device cpu", 1, "or not all have second lines");
+    quantise("gpt");
+    must_run("! grep -q _rest q/model.safetensors");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +210,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_done_is_refused),
         cmocka_unit_test(broken_files_are_refused),
         cmocka_unit_test(columns_may_have_no_scales),
+        cmocka_unit_test(vectors_have_weights_of_two_lines),
     };
     return cmocka_run_group_tests(tests, more_kinds, scratch_remove);
 }

@@ -75,7 +75,7 @@ static void pack_part(void *arg, size_t begin, size_t end, int worker)
 /* What a form cannot hold is read as it is. */
 static hd_status pack(const hd_cpu *cpu, const hd_form *form, hd_tensor *w, const hd_packing *from)
 {
-    const size_t bytes = form->size(from->n, from->k);
+    const size_t bytes = form->size(from->n, from->k) * (from->int8.fine ? 2 : 1);
     if (!bytes) return HD_OK;
     w->prepared = hd_mem_new(bytes);
     if (!w->prepared) return HD_ENOMEM;

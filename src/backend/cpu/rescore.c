@@ -49,7 +49,7 @@ static float margin(const float *x, size_t k, float step, int8_t *lines)
     const size_t count = int8_lines(lines, all, x, k, scale);
     const double squares = int8_squares(lines, all);
     double of_rows = (double)HD_INT8_MOST * HD_INT8_MOST * (double)k / 3;
-    if (count > 1) of_rows /= (double)INT8_PARTS * INT8_PARTS;
+    if (count > 1) of_rows /= (double)HD_INT8_PARTS * HD_INT8_PARTS;
     return (float)(DEVIATIONS * sqrt((squares + of_rows) / 6) * (double)scale.scale * (double)step);
 }
 

@@ -63,15 +63,35 @@ static hd_status find_scale(const hd_entry **out, const hd_safetensors *s, const
     return HD_OK;
 }
 
-/* Values in f32, for backends that do not multiply int8. */
-static hd_status load_values(hd_params *p, hd_param *one, const hd_entry *e, const hd_entry *scale,
-                             const hd_entry *columns, hd_err *err)
+static hd_status check_bytes(const hd_safetensors *s, const hd_entry *e, hd_err *err)
 {
+    if (!e || !e->count || !memchr(e->data, 0x80, e->count)) return HD_OK;
+    return hd_err_set(err, HD_ENUMBER, "%s: tensor '%.120s' holds -128: numbers of int8 go from -127 to 127",
+                      hd_safetensors_file(s), e->name);
+}
+
+static hd_status find_rest(const hd_entry **out, const hd_safetensors *s, const hd_entry *e, hd_err *err)
+{
+    char name[512];
+    snprintf(name, sizeof name, "%s%s", e->name, HD_SECOND_LINE);
+    const hd_entry *rest = *out = hd_safetensors_find(s, name);
+    if (rest && (!rest->known || rest->dtype != HD_I8 || !rest->data || rest->count != e->count))
+        return hd_err_set(err, HD_EFORMAT,
+                          "%s: tensor '%.130s' is not int8 with a number for each of '%.120s'",
+                          hd_safetensors_file(s), name, e->name);
+    return check_bytes(s, rest, err);
+}
+
+/* Values in f32, for backends that do not multiply int8. */
+static hd_status load_values(hd_params *p, hd_param *one, const hd_entry *e, hd_err *err)
+{
+    const hd_entry *scale = one->scale, *columns = one->columns, *rest = one->rest;
     const size_t cols = hd_cols_of(&one->t), bytes = e->count * sizeof(hd_real);
     hd_real *to = p->backend->team ? one->t.data : hd_mem_new(bytes);
     if (!to) return hd_err_nomem(err, bytes);
     for (size_t i = 0; i < e->count; i++)
-        to[i] = (hd_real)(int8_t)e->data[i] * (hd_real)scale_at(scale->data, i / cols) *
+        to[i] = ((hd_real)(int8_t)e->data[i] + (rest ? (hd_real)(int8_t)rest->data[i] / HD_INT8_PARTS : 0)) *
+                (hd_real)scale_at(scale->data, i / cols) *
                 (columns ? (hd_real)scale_at(columns->data, i % cols) : 1);
     hd_status st = hd_params_set(p, one, to);
     if (!p->backend->team) hd_mem_free(to);
@@ -88,7 +108,6 @@ static bool may_stay(hd_params *p, const hd_param *owner, const hd_entry *e)
 hd_status hd_param_read_int8(hd_params *p, hd_param *one, const hd_safetensors *s, const hd_entry *e,
                              hd_err *err)
 {
-    const hd_entry *scale = NULL, *columns = NULL;
     hd_param *owner = hd_param_owner(one);
     p->quantized = true;
     if (p->grad)
@@ -96,17 +115,16 @@ hd_status hd_param_read_int8(hd_params *p, hd_param *one, const hd_safetensors *
                           "%s: weights of int8 are for inference only: train the model that was quantised",
                           hd_safetensors_file(s));
     hd_status st = check_shape(one, s, e, err);
-    if (!st) st = find_scale(&scale, s, e, false, err);
-    if (!st) st = find_scale(&columns, s, e, true, err);
-    if (!st && e->count && memchr(e->data, 0x80, e->count))
-        st =
-            hd_err_set(err, HD_ENUMBER, "%s: tensor '%.120s' holds -128: numbers of int8 go from -127 to 127",
-                       hd_safetensors_file(s), e->name);
-    if (st) return st;
-    if (!may_stay(p, owner, e))
-        st = load_values(p, one, e, scale, columns, err);
-    else
-        one->lies = e, one->scale = scale, one->columns = columns, owner->late = true;
+    if (!st) st = find_scale(&one->scale, s, e, false, err);
+    if (!st) st = find_scale(&one->columns, s, e, true, err);
+    if (!st) st = check_bytes(s, e, err);
+    if (!st) st = find_rest(&one->rest, s, e, err);
+    if (!st && may_stay(p, owner, e)) {
+        one->lies = e, owner->late = true;
+    } else {
+        if (!st) st = load_values(p, one, e, err);
+        one->scale = one->columns = one->rest = NULL;
+    }
     hd_safetensors_forget(s, e->data, e->bytes);
     return st;
 }
@@ -115,10 +133,11 @@ hd_status hd_param_read_int8(hd_params *p, hd_param *one, const hd_safetensors *
 
 typedef struct gathered { /* rows of a product */
     size_t first, count, found, cols;
-    hd_real *value;     /* [count, cols], or */
-    const int8_t **row; /* rows of int8 */
+    hd_real *value;             /* [count, cols], or */
+    const int8_t **row, **rest; /* rows of int8, and second lines */
     float *scale, *columns;
-    bool evened; /* columns are known; all tensors of a product have the same, or none has any */
+    bool evened, fine; /* columns, second lines are known: of all tensors of a product, columns the same, or
+                          of none */
     hd_status status;
 } gathered;
 
@@ -143,6 +162,8 @@ static void gather_columns(gathered *g, const hd_param *one)
     if (g->found &&
         (g->evened != !!one->columns || (g->evened && memcmp(g->columns, one->columns->data, bytes))))
         g->status = HD_EFORMAT;
+    else if (g->found && g->fine != !!one->rest)
+        g->status = HD_EFORMAT;
     else if (!g->found && one->columns)
         memcpy(g->columns, one->columns->data, bytes), g->evened = true;
 }
@@ -158,10 +179,11 @@ static void gather(gathered *g, hd_params *p, const hd_param *one, hd_err *err)
         g->status = HD_EFORMAT;
     else if (g->value)
         g->status = gather_values(g, p, one, begin, end, at, err);
-    if (g->row && one->scale) gather_columns(g, one);
+    if (g->row && one->scale) gather_columns(g, one), g->fine = one->rest;
     for (size_t i = begin; g->row && one->scale && i < end; i++) {
         g->row[at + i - begin] = (const int8_t *)one->lies->data + i * g->cols;
         g->scale[at + i - begin] = scale_at(one->scale->data, i);
+        if (one->rest) g->rest[at + i - begin] = (const int8_t *)one->rest->data + i * g->cols;
     }
     g->found += end - begin;
 }
@@ -171,10 +193,11 @@ static hd_status gather_all(gathered *g, hd_params *p, const hd_param *owner, hd
     gather(g, p, owner, err);
     for (const hd_param *part = owner->part; part; part = part->next) gather(g, p, part, err);
     if (g->status == HD_EFORMAT || (!g->status && g->found < g->count))
-        return hd_err_set(
-            err, HD_EFORMAT,
-            "%s: tensors that are read as one product are not of one type, or scales of their columns differ",
-            hd_safetensors_file(p->file));
+        return hd_err_set(err, HD_EFORMAT,
+                          "%s: tensors that are read as one product are not of one type, or scales of their "
+                          "columns differ, "
+                          "or not all have second lines",
+                          hd_safetensors_file(p->file));
     return g->status;
 }
 
@@ -191,16 +214,18 @@ static bool is_int8(const hd_param *owner)
 static void forget(const hd_params *p, const hd_param *one)
 {
     if (one->lies) hd_safetensors_forget(p->file, one->lies->data, one->lies->bytes);
+    if (one->rest) hd_safetensors_forget(p->file, one->rest->data, one->rest->bytes);
 }
 
 static hd_status prepare_int8(hd_params *p, hd_param *one, gathered *g, hd_err *err)
 {
     const hd_param *owner = hd_param_owner(one);
-    g->row = hd_mem_array(g->count, sizeof *g->row), g->scale = hd_mem_array(g->count, sizeof *g->scale);
+    g->row = hd_mem_array(g->count, sizeof *g->row), g->rest = hd_mem_array(g->count, sizeof *g->rest);
+    g->scale = hd_mem_array(g->count, sizeof *g->scale);
     g->columns = hd_mem_array(g->cols, sizeof *g->columns);
-    if (!g->row || !g->scale || !g->columns) return hd_err_nomem(err, g->count * sizeof *g->row);
+    if (!g->row || !g->rest || !g->scale || !g->columns) return hd_err_nomem(err, g->count * sizeof *g->row);
     hd_status st = gather_all(g, p, owner, err);
-    const hd_int8_weight q = {g->row, g->scale, g->evened ? g->columns : NULL};
+    const hd_int8_weight q = {g->row, g->scale, g->evened ? g->columns : NULL, g->fine, g->rest};
     if (!st && p->backend->prepare_int8(p->backend, &one->t, &q)) st = hd_err_nomem(err, g->count * g->cols);
     forget(p, owner);
     for (const hd_param *part = owner->part; part; part = part->next) forget(p, part);
@@ -225,7 +250,8 @@ static hd_status read_columns(float **out, hd_params *p, const hd_param *owner, 
 static hd_status prepare_form(hd_params *p, hd_param *one, hd_use use, const float *columns)
 {
     if (!columns) return p->backend->prepare(p->backend, &one->t, use);
-    return p->backend->prepare_int8(p->backend, &one->t, &(hd_int8_weight){.columns = columns});
+    return p->backend->prepare_int8(p->backend, &one->t,
+                                    &(hd_int8_weight){.columns = columns, .fine = hd_param_owner(one)->fine});
 }
 
 /* Through a copy in f32, which is all that there is of them. What the form cannot hold keeps its values. */
@@ -265,6 +291,7 @@ hd_status hd_param_prepare(hd_params *p, hd_param *one, hd_use use, bool evened,
     hd_status st =
         is_int8(owner) ? prepare_int8(p, one, &g, err) : prepare_values(p, one, &g, use, evened, err);
     hd_mem_free(g.row);
+    hd_mem_free(g.rest);
     hd_mem_free(g.scale);
     hd_mem_free(g.columns);
     hd_mem_free(g.value);
@@ -295,7 +322,7 @@ void hd_params_drop(hd_params *p, bool values_stay)
         hd_param *one = p->list[i];
         if (gone && hd_param_owner(one) == one && one->product && one->t.data && has_form(one))
             drop_values(one);
-        one->lies = one->scale = one->columns = NULL, one->late = false;
+        one->lies = one->scale = one->columns = one->rest = NULL, one->late = false;
     }
     for (size_t i = 0; i < p->count; i++)
         if (p->list[i]->alias && !p->list[i]->alias->t.data) p->list[i]->t.data = NULL;

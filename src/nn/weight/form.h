@@ -1,8 +1,9 @@
 /* Weights of models that only run: what products read is packed from the file, and nothing but the form stays
    in memory. In files they may be int8: a tensor NAME of whole numbers of 8 bits, always [out, in],
    NAME_scale, f32 [out, 1], and NAME_column_scale, f32 [1, in], what the numbers of each row and of each
-   column are multiplied by; tensors of one product have the same columns. Where a backend multiplies int8,
-   they are packed as they are, elsewhere they become f32. */
+   column are multiplied by; tensors of one product have the same columns. NAME_rest, again whole numbers of 8
+   bits, are second lines (tensor/int8.h), of all tensors of a product or of none. Where a backend multiplies
+   int8, they are packed as they are, elsewhere they become f32. */
 #ifndef HD_NN_WEIGHT_FORM_H
 #define HD_NN_WEIGHT_FORM_H
 
@@ -25,6 +26,7 @@ hd_status hd_param_read_int8(hd_params *p, hd_param *one, const hd_safetensors *
 /* Behind the names of tensors of int8. */
 #define HD_ROW_SCALE    "_scale"
 #define HD_COLUMN_SCALE "_column_scale"
+#define HD_SECOND_LINE  "_rest"
 
 /* Makes *out the factors of the columns of an owner (tensor/int8.h), whose values are at `value`: of all
    matrices that it has, since their rows meet the same inputs. Leaves *out where it has none: experts have

@@ -25,12 +25,12 @@ hd_status hd_param_columns(float **out, const hd_param *owner, const hd_real *va
     return HD_OK;
 }
 
-typedef enum kind { AS_IT_IS, BYTES, SCALES, COLUMNS, SHORTER } kind;
+typedef enum kind { AS_IT_IS, BYTES, REST, SCALES, COLUMNS, SHORTER } kind;
 
 typedef struct written { /* an entry of the file */
     const hd_param *one;
     kind kind;
-    char *name;     /* of scales; NULL: that of the parameter */
+    char *name;     /* of what lies beside it; NULL: that of the parameter */
     float *columns; /* factors, or NULL */
 } written;
 
@@ -56,8 +56,11 @@ static hd_status fetch(void *context, size_t i, void *to, hd_err *err)
         const hd_int8_scale scale = hd_int8_scale_of(x, w->columns, cols);
         int8_t *q = (int8_t *)to + r * cols;
         if (w->kind == SCALES) ((float *)to)[r] = scale.scale;
-        for (size_t l = 0; w->kind == BYTES && l < cols; l++)
-            q[l] = hd_int8_rounded(hd_int8_divided(x[l], w->columns ? w->columns + l : NULL), scale.inverse);
+        for (size_t l = 0; w->kind != SCALES && l < cols; l++) {
+            const float y = hd_int8_divided(x[l], w->columns ? w->columns + l : NULL);
+            q[l] = hd_int8_rounded(y, scale.inverse);
+            if (w->kind == REST) q[l] = hd_int8_left(y, scale.inverse, q[l]);
+        }
     }
     return HD_OK;
 }
@@ -69,16 +72,16 @@ static kind kind_of(const hd_param *one)
     return owner->product && one->t.rank == 2 && hd_cols_of(&one->t) <= HD_INT8_DEPTH ? BYTES : AS_IT_IS;
 }
 
-static hd_status add_scale(writing *w, const written *of, kind k, const char *behind, hd_err *err)
+static hd_status add_beside(writing *w, const written *of, kind k, const char *behind, hd_err *err)
 {
     const size_t bytes = strlen(of->one->name) + strlen(behind) + 1,
-                 count[2] = {k == SCALES ? hd_rows_of(&of->one->t) : 1,
+                 count[2] = {k == COLUMNS ? 1 : hd_rows_of(&of->one->t),
                              k == SCALES ? 1 : hd_cols_of(&of->one->t)};
     char *name = hd_mem_new(bytes);
     if (!name) return hd_err_nomem(err, bytes);
     snprintf(name, bytes, "%s%s", of->one->name, behind);
     w->entry[w->count] = (written){of->one, k, name, of->columns};
-    w->shape[w->count] = hd_shaped(NULL, HD_F32, 2, count);
+    w->shape[w->count] = hd_shaped(NULL, k == REST ? HD_I8 : HD_F32, 2, count);
     w->named[w->count] = (hd_named){name, &w->shape[w->count]};
     w->count++;
     return HD_OK;
@@ -96,8 +99,9 @@ static hd_status add(writing *w, const hd_param *one, hd_err *err)
     w->named[w->count++] = (hd_named){one->name, shape};
     if (k != BYTES) return HD_OK;
     hd_status st = hd_param_columns(&entry->columns, owner, owner->t.data, owner->t.stride, err);
-    if (!st) st = add_scale(w, entry, SCALES, HD_ROW_SCALE, err);
-    return st || !entry->columns ? st : add_scale(w, entry, COLUMNS, HD_COLUMN_SCALE, err);
+    if (!st) st = add_beside(w, entry, SCALES, HD_ROW_SCALE, err);
+    if (!st && entry->columns) st = add_beside(w, entry, COLUMNS, HD_COLUMN_SCALE, err);
+    return st || !entry->columns || !owner->fine ? st : add_beside(w, entry, REST, HD_SECOND_LINE, err);
 }
 
 static void free_entry(const written *e)
@@ -109,7 +113,7 @@ static void free_entry(const written *e)
 hd_status hd_params_save_int8(const hd_params *p, const char *path, const hd_meta *meta, size_t metas,
                               hd_err *err)
 {
-    const size_t most = 3 * p->count + 1;
+    const size_t most = 4 * p->count + 1;
     writing w = {p, hd_mem_array(most, sizeof *w.entry), hd_mem_array(most, sizeof *w.shape),
                  hd_mem_array(most, sizeof *w.named), 0};
     hd_status st = w.entry && w.shape && w.named ? HD_OK : hd_err_nomem(err, most * sizeof *w.shape);

@@ -22,7 +22,7 @@ typedef struct hd_form {
     hd_dtype stores;                    /* the kind of number it is stored in */
     size_t strip;                       /* columns that stay together */
     size_t rows;                        /* of a tile: workers that share rows take whole ones */
-    size_t (*size)(size_t n, size_t k); /* bytes of packed b; 0: one that it cannot hold */
+    size_t (*size)(size_t n, size_t k); /* bytes of packed b, of each line of it; 0: it cannot hold it */
     /* Strips [strip, strip_end) of b; `to` is where all of it begins. Each writes what belongs to it, so that
        workers share the strips. */
     void (*pack)(void *to, const hd_packing *b, size_t strip, size_t strip_end);

@@ -1,8 +1,9 @@
 /* What all forms of 8-bit whole numbers share: packed weights and the loops around a tile. Weights have a
-   scale for each output row and a factor for each column, by which rows of a are multiplied, rows of a one
-   each and one line or two (int8_rows.h). Sums are exact in 32 bits, and y = sum * (scale * scale) + start is
-   one fused multiply-add, two where there are two lines, so that all forms give the same bits. A row with
-   numbers that are not finite gets NaN for a scale; numbers below SMALLEST count as zeros. */
+   scale for each output row, one line or two for all of them, and a factor for each column, by which rows of
+   a are multiplied; these have a scale each and one line or two (int8_rows.h). Sums are exact in 32 bits, and
+   y = sum * (scale * scale) + start is one fused multiply-add for each line of a with each of b, the smallest
+   first, so that all forms give the same bits. A row with numbers that are not finite gets NaN for a scale;
+   numbers below SMALLEST count as zeros. */
 #ifndef HD_BACKEND_CPU_FORM_INT8_H
 #define HD_BACKEND_CPU_FORM_INT8_H
 
@@ -32,8 +33,8 @@ typedef struct int8_shape {
                  size_t steps);
 } int8_shape;
 
-/* -- a packed weight: scales (which cpu/rescore.c reads) and starts of its n outputs, factors of k, then
-   strips -- */
+/* -- a packed weight: scales (which cpu/rescore.c reads) and starts of its n outputs, factors of k, how many
+   lines there are, then strips; second lines are a weight of their own behind it -- */
 
 INLINE size_t int8_columns(const int8_shape *s, size_t n)
 {
@@ -42,7 +43,7 @@ INLINE size_t int8_columns(const int8_shape *s, size_t n)
 
 INLINE size_t int8_head(const int8_shape *s, size_t n, size_t k)
 {
-    return int8_up(int8_columns(s, n) * (sizeof(float) + sizeof(int32_t)) + k * sizeof(float), 64);
+    return int8_up(int8_columns(s, n) * (sizeof(float) + sizeof(int32_t)) + (k + 1) * sizeof(float), 64);
 }
 
 INLINE const float *int8_factors(const int8_shape *s, const void *weight, size_t n)
@@ -50,28 +51,36 @@ INLINE const float *int8_factors(const int8_shape *s, const void *weight, size_t
     return (const float *)weight + 2 * int8_columns(s, n);
 }
 
+INLINE float *int8_count(const int8_shape *s, const void *weight, size_t n, size_t k)
+{
+    return (float *)weight + 2 * int8_columns(s, n) + k;
+}
+
 INLINE size_t int8_size(const int8_shape *s, size_t n, size_t k)
 {
     return k > HD_INT8_DEPTH ? 0 : int8_head(s, n, k) + int8_columns(s, n) * int8_up(k, s->step);
 }
 
-/* Eight numbers of row j of b from column l on, zeros behind its end. */
-INLINE void int8_weights(int8_t *chunk, const hd_packing *b, size_t j, size_t l, float inverse)
+/* Eight numbers of both lines of row j of b from column l on, zeros behind its end. */
+INLINE void int8_weights(int8_t chunk[2][INT8_CHUNK], const hd_packing *b, size_t j, size_t l, float inverse)
 {
     const size_t left = l < b->k ? b->k - l : 0, count = left < INT8_CHUNK ? left : INT8_CHUNK;
     float some[INT8_CHUNK];
-    memset(chunk, 0, INT8_CHUNK);
+    memset(chunk, 0, 2 * INT8_CHUNK);
     if (b->int8.row) {
-        memcpy(chunk, b->int8.row[j] + l, count);
+        memcpy(chunk[0], b->int8.row[j] + l, count);
+        if (b->int8.fine) memcpy(chunk[1], b->int8.rest[j] + l, count);
     } else if (inverse > 0 && left) {
         const float *columns = b->int8.columns, *from = b->b + j * b->stride;
         for (size_t c = 0; c < INT8_CHUNK; c++)
             some[c] = c < count ? hd_int8_divided(from[l + c], columns ? columns + l + c : NULL) : 0;
-        int8_first(chunk, some, inverse);
+        int8_first(chunk[0], some, inverse);
+        if (b->int8.fine) int8_second(chunk[1], chunk[0], some, inverse);
     }
 }
 
-INLINE void int8_pack(const int8_shape *s, void *to, const hd_packing *b, size_t first, size_t end)
+/* One of the lines. */
+INLINE void int8_pack(const int8_shape *s, void *to, const hd_packing *b, size_t first, size_t end, int line)
 {
     const size_t deep = int8_up(b->k, s->step), columns = int8_columns(s, b->n), strip = s->strip;
     for (size_t j = first * strip; j < end * strip && j < columns; j++) {
@@ -80,18 +89,19 @@ INLINE void int8_pack(const int8_shape *s, void *to, const hd_packing *b, size_t
                                         ? (hd_int8_scale){b->int8.scale[j], 0}
                                         : hd_int8_scale_of(b->b + j * b->stride, b->int8.columns, b->k);
         int8_t *at = (int8_t *)to + int8_head(s, b->n, b->k) + j / strip * strip * deep,
-               chunk[INT8_CHUNK] = {0};
+               chunk[2][INT8_CHUNK] = {0};
         int32_t sum = 0;
         for (size_t l = 0; l < deep; l += INT8_CHUNK) {
             if (j < b->n) int8_weights(chunk, b, j, l, scale.inverse);
-            int8_spread(at, strip, s->deep, j % strip, l, chunk);
-            for (int c = 0; c < INT8_CHUNK; c++) sum += chunk[c];
+            int8_spread(at, strip, s->deep, j % strip, l, chunk[line]);
+            for (int c = 0; c < INT8_CHUNK; c++) sum += chunk[line][c];
         }
-        ((float *)to)[j] = scale.scale;
+        ((float *)to)[j] = line ? scale.scale * (1.0f / HD_INT8_PARTS) : scale.scale;
         ((int32_t *)to)[columns + j] = s->turned ? -128 * sum : 0;
     }
     for (size_t l = 0; !first && l < b->k; l++)
         ((float *)to)[2 * columns + l] = b->int8.columns ? b->int8.columns[l] : 1;
+    if (!first) *int8_count(s, to, b->n, b->k) = b->int8.fine ? 2 : 1;
 }
 
 /* -- products -- */
@@ -225,7 +235,7 @@ INLINE void int8_store(float *c, const float *start, const int32_t *sums, size_t
         for (size_t l = 0; l < width; l++) {
             const float by = row.scale * scale[l];
             c[l] = __builtin_fmaf((float)sums[l], by,
-                                  __builtin_fmaf((float)second[l], by * (1.0f / INT8_PARTS), start[l]));
+                                  __builtin_fmaf((float)second[l], by * (1.0f / HD_INT8_PARTS), start[l]));
         }
     } else {
         INT8_APART
@@ -234,14 +244,14 @@ INLINE void int8_store(float *c, const float *start, const int32_t *sums, size_t
     }
 }
 
-INLINE void int8_strip(const int8_shape *s, const int8_part *t, size_t j)
+/* Of one line of b; c begins with it, or it is added. */
+INLINE void int8_strip(const int8_shape *s, const int8_part *t, size_t j, const void *weight, bool begins)
 {
     static const float zeros[INT8_WIDEST];
     const hd_product *p = t->p;
-    const float *scale = p->weight;
-    const int32_t *start = (const int32_t *)p->weight + int8_columns(s, p->n);
-    const int8_t *strip = (const int8_t *)p->weight + int8_head(s, p->n, p->k) + j * t->deep,
-                 *panel = t->panel;
+    const float *scale = weight;
+    const int32_t *start = (const int32_t *)weight + int8_columns(s, p->n);
+    const int8_t *strip = (const int8_t *)weight + int8_head(s, p->n, p->k) + j * t->deep, *panel = t->panel;
     const size_t width = p->n - j < s->strip ? p->n - j : s->strip;
     int32_t sums[(2 * INT8_GROUP + INT8_TALLEST) * INT8_WIDEST] __attribute__((aligned(64)));
     for (size_t at = 0; at < t->lines; at += s->rows) {
@@ -252,7 +262,7 @@ INLINE void int8_strip(const int8_shape *s, const int8_part *t, size_t j)
     const int32_t *of_row = sums;
     for (size_t i = 0; i < t->count; i++) {
         float *c = p->c + (t->row + i) * p->c_stride + j;
-        const float *from = p->add ? c : p->bias ? p->bias + j : zeros;
+        const float *from = p->add || !begins ? c : p->bias ? p->bias + j : zeros;
         if (s->strip > 8 && width == s->strip) /* a number that the compiler knows */
             int8_store(c, from, of_row, s->strip, s->strip, t->rows[i], scale + j);
         else
@@ -267,6 +277,8 @@ INLINE void int8_multiply(const int8_shape *s, const hd_product *p, size_t row, 
     const size_t from = strip * s->strip, till = strip_end * s->strip < p->n ? strip_end * s->strip : p->n,
                  deep = int8_up(p->k, s->step), most = INT8_BLOCK / (deep + 1) / s->strip * s->strip;
     const int8_room room = int8_room_at(s, scratch, deep);
+    const char *rest =
+        *int8_count(s, p->weight, p->n, p->k) > 1 ? (const char *)p->weight + int8_size(s, p->n, p->k) : NULL;
     int8_part part[INT8_MOST_PARTS];
     for (size_t i = row, parts; i < row_end; i = part[parts - 1].row + part[parts - 1].count) {
         parts = int8_parts(s, part, p, i, row_end, deep, &room);
@@ -276,7 +288,10 @@ INLINE void int8_multiply(const int8_shape *s, const hd_product *p, size_t row, 
             const size_t nb_end = till - nb < block ? till : nb + block;
             for (const int8_part *t = part; t < part + parts; t++) {
                 if (s->reads) s->reads(t == part);
-                for (size_t j = nb; j < nb_end; j += s->strip) int8_strip(s, t, j);
+                for (size_t j = nb; j < nb_end; j += s->strip) {
+                    if (rest) int8_strip(s, t, j, rest, true);
+                    int8_strip(s, t, j, p->weight, !rest);
+                }
                 p->finish(p, t->row, t->count, nb, nb_end);
             }
         }
@@ -292,7 +307,8 @@ INLINE void int8_multiply(const int8_shape *s, const hd_product *p, size_t row, 
     }                                                                                                     \
     static void pack(void *to, const hd_packing *b, size_t strip, size_t strip_end)                       \
     {                                                                                                     \
-        int8_pack(&shape, to, b, strip, strip_end);                                                       \
+        int8_pack(&shape, to, b, strip, strip_end, 0);                                                    \
+        if (b->int8.fine) int8_pack(&shape, (char *)to + size(b->n, b->k), b, strip, strip_end, 1);       \
     }                                                                                                     \
     static size_t scratch_size(size_t k)                                                                  \
     {                                                                                                     \

@@ -1,7 +1,6 @@
 /* How rows become whole numbers of 8 bits, by the rule of tensor/int8.h, and where those lie. Where few
-   numbers are so large that all others would share a few steps, a row of a has a second line, of what the
-   first left over in 254ths of a step: x = scale * (first + second / 254). Which rows those are depends on
-   whole numbers alone, so that all machines choose the same ones. */
+   numbers are so large that all others would share a few steps, a row of a has a second line. Which rows
+   those are depends on whole numbers alone, so that all machines choose the same ones. */
 #ifndef HD_BACKEND_CPU_FORM_INT8_ROWS_H
 #define HD_BACKEND_CPU_FORM_INT8_ROWS_H
 
@@ -10,10 +9,11 @@
 #include "tensor/int8.h"
 
 enum {
-    INT8_PARTS = 254, /* of a step, in second lines */
-    INT8_UNEVEN = 64, /* the square of how many times larger than the mean square root the largest number
-                           of a row with a single line is */
-    INT8_CHUNK = 8,   /* numbers that are quantized at once */
+    INT8_EVEN = 16, /* the square of how many times larger than the root of the mean square the largest number
+                       of a row with a single line may be: */
+    INT8_UNEVEN = 64,
+    INT8_LONG = 12, /* a number of that for so many of the row, between the two */
+    INT8_CHUNK = 8, /* numbers that are quantized at once */
 };
 
 INLINE size_t int8_up(size_t x, size_t to)
@@ -52,8 +52,7 @@ INLINE void int8_firsts(int8_t *to, const float *x, size_t k, float inverse)
     for (; l + INT8_CHUNK <= k; l += INT8_CHUNK) int8_first(to + l, x + l, inverse);
 }
 
-/* ... and the second one behind it. What is left over is one fused multiply-add: two roundings would be
-   others where a compiler joins them. */
+/* ... and the second one behind it. */
 INLINE void int8_second(int8_t *to, const int8_t *first, const float *x, float inverse)
 {
 #if defined(__aarch64__)
@@ -61,13 +60,13 @@ INLINE void int8_second(int8_t *to, const int8_t *first, const float *x, float i
     float32x4_t by = vdupq_n_f32(inverse),
                 low = vfmaq_f32(vnegq_f32(vcvtq_f32_s32(vmovl_s16(vget_low_s16(y)))), vld1q_f32(x), by),
                 high = vfmaq_f32(vnegq_f32(vcvtq_f32_s32(vmovl_s16(vget_high_s16(y)))), vld1q_f32(x + 4), by);
-    int16x4_t l = vmovn_s32(vcvtnq_s32_f32(vmulq_n_f32(low, INT8_PARTS))),
-              h = vmovn_s32(vcvtnq_s32_f32(vmulq_n_f32(high, INT8_PARTS)));
+    int16x4_t l = vmovn_s32(vcvtnq_s32_f32(vmulq_n_f32(low, HD_INT8_PARTS))),
+              h = vmovn_s32(vcvtnq_s32_f32(vmulq_n_f32(high, HD_INT8_PARTS)));
     vst1_s8(to, vmovn_s16(vcombine_s16(l, h)));
 #else
     float left[INT8_CHUNK];
     for (int i = 0; i < INT8_CHUNK; i++) left[i] = __builtin_fmaf(x[i], inverse, -(float)first[i]);
-    int8_first(to, left, INT8_PARTS);
+    int8_first(to, left, HD_INT8_PARTS);
 #endif
 }
 
@@ -98,6 +97,13 @@ INLINE hd_int8_scale int8_multiplied(float *restrict to, const float *restrict x
     return hd_int8_scale_up_to(most);
 }
 
+/* Short rows cost little twice, and are what models of few columns have. */
+INLINE uint64_t int8_uneven(size_t k)
+{
+    const size_t x = k / INT8_LONG;
+    return x < INT8_EVEN ? INT8_EVEN : x > INT8_UNEVEN ? INT8_UNEVEN : x;
+}
+
 /* Of a row with this scale: one or two lines of `all` numbers each, one behind the other; returns how many.
  */
 INLINE size_t int8_lines(int8_t *to, size_t all, const float *x, size_t k, hd_int8_scale s)
@@ -108,7 +114,7 @@ INLINE size_t int8_lines(int8_t *to, size_t all, const float *x, size_t k, hd_in
     if (!(s.inverse > 0)) return 1;
     int8_firsts(to, x, k, s.inverse);
     if (whole < k) int8_first(to + whole, int8_filled(some, x + whole, k - whole), s.inverse);
-    if (INT8_UNEVEN * (uint64_t)int8_squares(to, all) >= (uint64_t)HD_INT8_MOST * HD_INT8_MOST * k) return 1;
+    if (int8_uneven(k) * int8_squares(to, all) >= (uint64_t)HD_INT8_MOST * HD_INT8_MOST * k) return 1;
     if (whole < all) memset(to + all, 0, all);
     for (size_t l = 0; l < k; l += INT8_CHUNK)
         int8_second(to + all + l, to + l, int8_filled(some, x + l, k - l), s.inverse);
