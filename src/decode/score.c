@@ -94,7 +94,7 @@ hd_status hd_found_score(hd_found *f, hd_run *r, const hd_stepper *s, const hd_l
     if (!c.at) return hd_err_nomem(err, 2 * n * sizeof *c.at);
     c.guess = c.at + n;
     for (size_t k = 0; k < n; k++) f->guess[k].sum = 0;
-    st = hd_seats_run(&c.seats, &(hd_seats_user){admit, take, &c}, err);
+    st = hd_seats_run(&c.seats, &(hd_seats_user){.admit = admit, .take = take, .context = &c}, err);
     hd_mem_free(c.at);
     for (size_t k = 0; k < n; k++) {
         hd_guess *g = &f->guess[k];

@@ -286,6 +286,21 @@ static hd_status take(void *context, hd_tensor *logp, size_t seat, size_t count,
     return s;
 }
 
+/* Sentences that joined have a hypothesis each, whose first step comes with the others'. */
+static hd_status enter(void *context, size_t first, size_t count, hd_err *err)
+{
+    hd_loop *l = context;
+    hd_status s = HD_OK;
+    for (size_t i = 0; !s && i < count; i++) {
+        size_t item = l->seats.joined - count + i, index = l->arriving ? l->arriving[item] : item;
+        l->sentence[index].first = l->coming.count, l->sentence[index].count = 1;
+        l->queue[l->queued++] = index;
+        hd_loop_live(l, (hd_live){.link = -1, .row = (int32_t)(first + i)});
+        s = hd_seats_go(&l->seats, first + i, l->stepper->start, err);
+    }
+    return s;
+}
+
 /* By the seats that a sentence may come to have. */
 size_t hd_loop_most(const hd_loop *l)
 {
@@ -294,13 +309,14 @@ size_t hd_loop_most(const hd_loop *l)
     return o->seats / each ? o->seats / each : 1;
 }
 
-/* Sentences join when a quarter of the seats is free: reading them one by one would cost more. */
+/* Sentences join when a quarter of the seats is free, since reading them one by one costs more; but where
+   they come one by one somebody waits for each. */
 static size_t admit(void *context, size_t left)
 {
     const hd_loop *l = context;
-    size_t all = hd_loop_most(l);
+    size_t all = hd_loop_most(l), most = l->arriving ? all - 1 : 3 * all / 4;
     if (!l->opt->seats) return left;
-    return !l->queued || 4 * l->queued <= 3 * all ? all - l->queued : 0;
+    return !l->queued || l->queued <= most ? all - l->queued : 0;
 }
 
 /* Writes a kept hypothesis down, from its last token to its first. */
@@ -335,7 +351,7 @@ static hd_status collect(hd_found **out, const hd_loop *l, hd_err *err)
 hd_status hd_loop_turn(hd_loop *l, hd_err *err)
 {
     hd_step before = l->r->now;
-    hd_status s = hd_seats_turn(&l->seats, &(hd_seats_user){admit, take, l}, err);
+    hd_status s = hd_seats_turn(&l->seats, &(hd_seats_user){admit, take, l, enter}, err);
     l->r->now = before;
     return s;
 }
@@ -347,7 +363,7 @@ hd_status hd_search(hd_found **out, hd_run *r, const hd_stepper *stepper, const 
     hd_step before = r->now;
     hd_status s = hd_loop_open(&l, err);
     if (!s) s = lay_out(&l, err);
-    if (!s) s = hd_seats_run(&l.seats, &(hd_seats_user){admit, take, &l}, err);
+    if (!s) s = hd_seats_run(&l.seats, &(hd_seats_user){admit, take, &l, enter}, err);
     if (!s) s = collect(out, &l, err);
     hd_loop_release(&l);
     r->now = before;

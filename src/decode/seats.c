@@ -37,12 +37,28 @@ static hd_status join(hd_seats *s, const hd_seats_user *u, size_t n, hd_err *err
     return failure(s->r, scores ? u->take(u->context, scores, first, n, true, err) : HD_OK, err);
 }
 
+/* A step of few rows reads as many weights as one of many: whoever joins takes the first with the others. A
+   card replays steps, which have other sizes then. */
+static bool enters(const hd_seats *s, const hd_seats_user *u)
+{
+    return u->enter && s->stepper->enter && !s->r->probe && !s->r->backend->capture;
+}
+
+static hd_status enter(hd_seats *s, const hd_seats_user *u, size_t n, hd_err *err)
+{
+    size_t first = s->before;
+    hd_run_begin(s->r, HD_INFERENCE);
+    s->joined += n, s->before += n;
+    const bool entered = s->stepper->enter(s->r, s->stepper->context, n);
+    return failure(s->r, entered ? u->enter(u->context, first, n, err) : HD_OK, err);
+}
+
 hd_status hd_seats_turn(hd_seats *s, const hd_seats_user *u, hd_err *err)
 {
     size_t left = s->stepper->items - s->joined;
     hd_status st = s->count || s->before ? step(s, u, err) : HD_OK;
     size_t n = !st && left ? u->admit(u->context, left) : 0;
-    return n ? join(s, u, n < left ? n : left, err) : st;
+    return n ? (enters(s, u) ? enter : join)(s, u, n < left ? n : left, err) : st;
 }
 
 void hd_seats_release(hd_seats *s)

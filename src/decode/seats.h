@@ -25,6 +25,9 @@ typedef struct hd_seats_user {
     hd_status (*take)(void *context, hd_tensor *scores, size_t first, size_t count, bool arrived,
                       hd_err *err);
     void *context;
+    /* NULL: items that join have scores at once. Otherwise, where the stepper can and nobody looks, they have
+       seats [first, first + count) first, and the user lets each go on with the stepper's `start`. */
+    hd_status (*enter)(void *context, size_t first, size_t count, hd_err *err);
 } hd_seats_user;
 
 hd_status hd_seats_grow(hd_seats *s, hd_err *err); /* room for one more */

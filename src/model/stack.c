@@ -62,6 +62,19 @@ size_t hd_stack_slots(const hd_stack *k, hd_slot_kind *kinds)
     return (size_t)n;
 }
 
+bool hd_stack_fills(const hd_stack *k)
+{
+    return k->opt.cross && k->opt.layers && !k->block[0].cross.query_norm.gain;
+}
+
+bool hd_stack_fill(hd_run *r, const hd_stack *k, hd_rows memory, hd_slot *slot)
+{
+    bool filled = true;
+    for (int l = 0; filled && l < k->opt.layers; l++, slot += layer_slots(k))
+        filled = hd_mha_fill(r, &k->block[l].cross, memory, slot + 1);
+    return filled;
+}
+
 /* Many rows that nobody learns from: what a block leaves behind is moved to where its intermediates began,
    and those are given back. */
 enum { MANY = 1 << 18 }; /* numbers */

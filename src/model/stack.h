@@ -112,6 +112,9 @@ void hd_stack_release(hd_stack *s); /* accepts {0} */
 size_t hd_stack_slots(const hd_stack *s, hd_slot_kind *kinds);
 /* slot: NULL, or the first of them. Memory is not read once they hold it. */
 hd_rows hd_stack_of(hd_run *r, const hd_stack *s, hd_rows x, hd_rows memory, hd_slot *slot);
+/* Fills the FIXED ones alone, before the first rows come; whether it can. */
+bool hd_stack_fills(const hd_stack *s);
+bool hd_stack_fill(hd_run *r, const hd_stack *s, hd_rows memory, hd_slot *slot);
 /* What the first blocks give, 1 to all of them, of a stack without a memory; the norm after pre-norm blocks
    comes behind all alone. The others are not run. */
 hd_rows hd_stack_rows_at_layer(hd_run *r, const hd_stack *s, int layers, hd_rows x);

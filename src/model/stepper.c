@@ -122,6 +122,17 @@ static hd_tensor *join(hd_run *r, void *context, size_t n)
     return hd_stepping_join(r, context, &a);
 }
 
+static bool enter(hd_run *r, void *context, size_t n)
+{
+    hd_stepping *s = context;
+    hd_arrivals a = hd_stepping_next(r, s, n);
+    if (!drop_copies(r, s) || hd_cache_join(r, s->cache, n)) return false;
+    const bool kept = s->keep(r, s, &a);
+    if (hd_cache_joined(r, s->cache) || !kept) return false;
+    s->live += n;
+    return true;
+}
+
 /* Where steps are captured, the cache is filled up with copies of the first seat, so that its size changes
  * less often. */
 static size_t places_for(const hd_run *r, size_t live)
@@ -188,6 +199,8 @@ hd_stepper hd_stepping_stepper(hd_stepping *s, size_t vocab)
                         .source = s->len,
                         .room = s->positions ? s->room : NULL,
                         .join = join,
+                        .enter = s->keep ? enter : NULL,
+                        .start = s->start,
                         .step = hd_stepping_step,
                         .raw = &s->raw,
                         .pick = hd_stepping_pick,

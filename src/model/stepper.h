@@ -19,6 +19,10 @@ typedef struct hd_stepper {
     /* The next n items join, each with one seat behind those that there are; returns the scores of their
        first tokens. The seats before must be picked and stepped since items joined last. */
     hd_tensor *(*join)(hd_run *r, void *context, size_t n);
+    /* NULL, or the same without scores: their seats take the first step, with the token `start`, together
+       with the others. False on failure. */
+    bool (*enter)(hd_run *r, void *context, size_t n);
+    int32_t start;
     /* Gives seat i the token ids[i], for all of them. */
     hd_tensor *(*step)(hd_run *r, void *context, const int32_t *ids, size_t seats);
     /* NULL, or what makes both return logits as they come instead, once it is set before the first of them.

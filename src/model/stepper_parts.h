@@ -23,6 +23,8 @@ struct hd_stepping {
     /* Scores of the first tokens of items that join, and of one more row for each seat. */
     hd_tensor *(*read)(hd_run *r, const hd_stepping *s, const hd_arrivals *a);
     hd_tensor *(*forward)(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg);
+    /* What is kept of items that join, for the seats' first steps; NULL: `read` alone does it. */
+    bool (*keep)(hd_run *r, const hd_stepping *s, const hd_arrivals *a);
     bool sends;    /* a step sends more than its tokens: it is not captured */
     bool raw;      /* scores are logits */
     bool every;    /* `read` gives those of all rows of a language model, not of the last of each item */

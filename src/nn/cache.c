@@ -348,6 +348,7 @@ hd_status hd_cache_joined(hd_run *r, hd_cache *c)
 {
     for (size_t i = 0; i < c->slots; i++) {
         hd_slot *s = &c->slot[i];
+        if (s->kind == HD_GROW) s->filled = s->filled || s->held; /* items without rows yet */
         if (s->held && !s->filled && !r->err.status)
             hd_fail(r, HD_ESHAPE, "cache: slot %zu was not filled for the items that join", i);
         s->held = false;

@@ -202,16 +202,27 @@ static vectors normed_vectors(hd_run *r, const hd_mha *m, hd_rows x, hd_rows mem
     return y;
 }
 
+/* Keys and values of a memory. */
+static hd_tensor *asked_vectors(hd_run *r, const hd_mha *m, hd_rows memory)
+{
+    hd_tensor *kv = hd_lora_linear(r, memory, m->kv, joint_bias(r, m, false), HD_IDENTITY);
+    return m->rotation ? rotated(r, m, kv, memory.seg->pos, m->kv_heads) : kv;
+}
+
 /* Of rows that ask others; a slot that is filled has the keys and values. */
 static vectors apart_vectors(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, const int32_t *pos,
                              const hd_slot *slot)
 {
     vectors y = {.q = hd_lora_linear(r, x, m->q, value(m->q_bias), HD_IDENTITY)};
     y.q = rotated(r, m, y.q, pos, m->heads);
-    if (slot && slot->filled) return y;
-    y.kv = hd_lora_linear(r, memory, m->kv, joint_bias(r, m, false), HD_IDENTITY);
-    if (m->rotation) y.kv = rotated(r, m, y.kv, memory.seg->pos, m->kv_heads);
+    if (!slot || !slot->filled) y.kv = asked_vectors(r, m, memory);
     return y;
+}
+
+bool hd_mha_fill(hd_run *r, const hd_mha *m, hd_rows memory, hd_slot *slot)
+{
+    if (!memory.t || m->query_norm.gain) return false;
+    return hd_slot_fixed(r, slot, hd_rows_with(memory, asked_vectors(r, m, memory))).t;
 }
 
 hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot)

@@ -74,7 +74,7 @@ static void run_texts(lm_toy *t, const int *which, size_t n, unsigned every,
     for (size_t i = 0; i < n; i++) len[i] = prompt_of(which[i], ids + rows), rows += (size_t)len[i];
     if (t->m->type->stepper(&st, t->m, ids, len, n, 0, &err)) fail_msg("%s", err.text);
     script s = {.seats = {.r = &t->run, .stepper = &st}, .which = which, .every = every, .got = got};
-    if (hd_seats_run(&s.seats, &(hd_seats_user){admit, take, &s}, &err)) fail_msg("%s", err.text);
+    if (hd_seats_run(&s.seats, &(hd_seats_user){.admit = admit, .take = take, .context = &s}, &err)) fail_msg("%s", err.text);
     hd_stepper_release(&st);
 }
 
@@ -131,7 +131,7 @@ static void a_users_failure_ends_the_loop(void **state)
     lm_open(&t, &o, 1, false);
     assert_int_equal(t.m->type->stepper(&st, t.m, (int32_t[]){LM_START}, (int32_t[]){1}, 1, 0, &err), HD_OK);
     hd_seats s = {.r = &t.run, .stepper = &st};
-    assert_int_equal(hd_seats_run(&s, &(hd_seats_user){too_late, refuse, NULL}, &err), HD_EFORMAT);
+    assert_int_equal(hd_seats_run(&s, &(hd_seats_user){.admit = too_late, .take = refuse}, &err), HD_EFORMAT);
     assert_string_equal(err.text, "enough");
     assert_int_equal(s.joined, 1);
     hd_run_begin(&t.run, HD_INFERENCE);

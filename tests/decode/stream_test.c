@@ -81,6 +81,7 @@ static void draw_sentences(hd_search_opt o)
             s->ids[j] = 4 + abs((int32_t)(hd_rng_normal(&rng) * 1000)) % (int32_t)(vocab - 4);
         s->best = o.best = 1 + (o.kind == HD_SEARCH_BEAM ? i % 3 : 0);
         hd_stepper st = stepper_of(s->ids, &s->len, 1);
+        st.enter = NULL; /* its first step is of it alone, too */
         if (hd_search(&s->alone, &subject_now.run, &st, &o, &err)) fail_msg("%s", err.text);
         hd_stepper_release(&st);
     }
@@ -189,12 +190,34 @@ static void what_cannot_go_on_is_refused(void **state)
     hd_stream_free(stream);
 }
 
+static hd_tensor *never(hd_run *r, void *context, size_t n)
+{
+    (void)context;
+    return hd_fail(r, HD_EARG, "%zu sentences took a first step of their own", n);
+}
+
+static void whoever_joins_takes_the_first_step_with_the_others(void **state)
+{
+    (void)state;
+    hd_err err = {0};
+    hd_search_opt o = options_of(HD_SEARCH_BEAM, HD_STOP_PROVEN);
+    const int32_t ids[] = {4, 5, 6, 7, 8, 9}, len[] = {1, 2, 3};
+    hd_found *found = NULL;
+    hd_stepper st = stepper_of(ids, len, COUNT_OF(len));
+    st.join = never;
+    o.seats = 2 * o.beam; /* two at first, the third as one of them is done */
+    if (hd_search(&found, &subject_now.run, &st, &o, &err)) fail_msg("%s", err.text);
+    hd_found_free(found);
+    hd_stepper_release(&st);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_joins_finds_what_it_finds_alone),
         cmocka_unit_test(whoever_is_dropped_changes_nothing_for_others),
         cmocka_unit_test(what_cannot_go_on_is_refused),
+        cmocka_unit_test(whoever_joins_takes_the_first_step_with_the_others),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -64,14 +64,31 @@ static hd_encoded read_tokens(hd_run *r, const hd_stepping *s, const hd_arrivals
 }
 
 /* Encoder rows live in step memory, which is why they are made in the step that puts them into the cache. */
+static hd_encoded read_items(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
+{
+    return s->pictures ? read_pictures(r, s, a) : s->sounds ? read_sounds(r, s, a) : read_tokens(r, s, a);
+}
+
 static hd_tensor *read(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
 {
     int32_t *start = hd_host_take(r, (a->items + 1) * sizeof *start);
     for (size_t i = 0; start && i < a->items; i++) start[i] = s->start;
-    hd_encoded memory = s->pictures ? read_pictures(r, s, a)
-                        : s->sounds ? read_sounds(r, s, a)
-                                    : read_tokens(r, s, a);
+    hd_encoded memory = read_items(r, s, a);
     return decode(r, s, start ? hd_ints(r, start, a->items) : NULL, hd_single_rows(r, a->items), memory);
+}
+
+/* One stack of blocks asks nothing else of the source than its keys and values. */
+static bool keeps(const hd_encdec *m)
+{
+    return !hd_encdec_recurs(m) && m->stacks == 1 && hd_stack_fills(&m->stack[0]);
+}
+
+static bool keep(hd_run *r, const hd_stepping *s, const hd_arrivals *a)
+{
+    const hd_encdec *m = s->model;
+    hd_rows rows = read_items(r, s, a).rows;
+    if (m->fit.w && rows.t) rows.t = hd_dense_of(r, &m->fit, rows.t, HD_IDENTITY);
+    return hd_stack_fill(r, &m->stack[0], rows, hd_cache_slot(s->cache, 0));
 }
 
 static hd_tensor *forward(hd_run *r, const hd_stepping *s, const int32_t *ids, const hd_seg *seg)
@@ -141,7 +158,7 @@ static hd_status open_stepper(hd_stepper *out, const hd_encdec *m, const hd_step
     if (!st) st = hd_encdec_cache(&s->cache, m, 0, err);
     if (st) return hd_stepping_free(s), st;
     s->serial = m->params.serial, s->positions = o->positions, s->start = start;
-    s->read = read, s->forward = forward;
+    s->read = read, s->forward = forward, s->keep = keeps(m) ? keep : NULL;
     s->sends = recurs && o->recurrent.score == HD_SCORING_mlp;
     for (size_t i = 0; i < q->items; i++) s->room[i] = (int32_t)o->positions;
     *out = hd_stepping_stepper(s, o->target_vocab);
@@ -209,7 +226,8 @@ hd_status hd_encdec_narrow(hd_stepper *out, const hd_shortlist *list, const int3
     hd_stepping *s = out->context;
     hd_status st = hd_narrowing_new(&s->narrow, s->model, list, s->items, prefix, prefix_len, err);
     if (st) return st;
-    s->sends = true; /* rows of the output layer */
+    s->sends = true;   /* rows of the output layer */
+    out->enter = NULL; /* columns are chosen by who joins */
     out->join = join_narrow, out->pick = pick_narrow, out->columns = columns, out->free = free_narrow;
     return HD_OK;
 }

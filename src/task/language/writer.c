@@ -357,7 +357,7 @@ hd_status hd_writer_turn(hd_writer *w, hd_err *err)
     hd_step before = w->r->now;
     hd_status s = feed(w, err);
     if (!s && (w->live.count || w->arriving.count))
-        s = hd_seats_turn(&w->seats, &(hd_seats_user){admit, take, w}, err);
+        s = hd_seats_turn(&w->seats, &(hd_seats_user){.admit = admit, .take = take, .context = w}, err);
     w->r->now = before;
     if (!s) end_written(w);
     return s;

@@ -160,7 +160,7 @@ hd_status hd_write_tokens_lines(hd_handwritten *out, hd_run *r, const hd_model_f
     hd_status s = sit_down(&w, f, out, line, err);
     if (!s) s = hd_gpt_stepper(&w.stepper, m->gpt, w.ids.at, w.len, lines, err);
     w.seats.stepper = &w.stepper;
-    if (!s) s = hd_seats_run(&w.seats, &(hd_seats_user){admit, take, &w}, err);
+    if (!s) s = hd_seats_run(&w.seats, &(hd_seats_user){.admit = admit, .take = take, .context = &w}, err);
     for (size_t i = 0; !s && i < lines; i++) out[i].points.at[out[i].points.count - 1].lift = true;
     for (size_t i = 0; !s && opt->watch && i < lines; i++)
         s = hd_write_tokens_look(&out[i], r, m, &w.desk[i].ids, err);
