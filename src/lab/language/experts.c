@@ -14,7 +14,7 @@ static const struct {
 enum { KINDS = sizeof kinds / sizeof *kinds, NOTHING = 0, LOSS, BIAS };
 
 typedef struct study {
-    hd_lines text;
+    hd_story text;
     double nats[KINDS][HD_LAB_SEEDS];
 } study;
 
@@ -98,7 +98,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     w->upward = "its load over the mean of all (mean and spread of all seeds; 1 is even)";
     w->caption = "Load of the fullest expert over the mean, by the updates", w->corner = "balanced by";
     w->format = "%.2f";
-    s = hd_lines_draw(&y.text, SENTENCES, lab->seed, err);
+    s = hd_story_draw(&y.text, SENTENCES, lab->seed, err);
     if (!s) s = hd_sweep_measure(w, lab, learn, &y, err);
     if (!s) {
         hd_paper_say(to,
@@ -109,7 +109,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         hd_sweep_put(to, w, lab);
         judge(to, w, &y, lab);
     }
-    hd_lines_release(&y.text);
+    hd_story_release(&y.text);
     hd_sweep_free(w);
     return s;
 }

@@ -15,7 +15,7 @@ static const double rates[HD_LM_KINDS] = {[HD_LM_maxent] = 0.1, [HD_LM_ffnn] = 0
                                           [HD_LM_gru] = 0.01,   [HD_LM_lstm] = 0.02, [HD_LM_gpt] = 0.01,
                                           [HD_LM_llama] = 0.01, [HD_LM_moe] = 0.01,  [HD_LM_deepseek] = 0.01};
 
-static hd_status climb(rung *to, const hd_lab *lab, hd_lm_kind kind, int number, const hd_lines *text,
+static hd_status climb(rung *to, const hd_lab *lab, hd_lm_kind kind, int number, const hd_story *text,
                        size_t split, hd_err *err)
 {
     const hd_lm_opt o = hd_pupil_model(kind, WIDTH, text->vocab);
@@ -94,8 +94,8 @@ static void judge(hd_paper *to, const rung *r, const hd_lab *lab, double vocab)
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
     rung r[HD_LM_KINDS] = {0};
-    hd_lines text = {0};
-    hd_status s = hd_lines_draw(&text, SENTENCES, lab->seed, err);
+    hd_story text = {0};
+    hd_status s = hd_story_draw(&text, SENTENCES, lab->seed, err);
     size_t split = text.count, left = HELD_BACK;
     while (!s && split && left) left -= text.ids[--split - 1] == HD_PUPIL_END;
     for (int k = 0; !s && k < HD_LM_KINDS; k++)
@@ -116,7 +116,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         put_rungs(to, r, lab);
         judge(to, r, lab, (double)text.vocab);
     }
-    hd_lines_release(&text);
+    hd_story_release(&text);
     return s;
 }
 

@@ -10,7 +10,7 @@
 
 /* -- texts -- */
 
-static hd_status add_word(hd_lines *t, const char *word, size_t size, hd_err *err)
+static hd_status add_word(hd_story *t, const char *word, size_t size, hd_err *err)
 {
     int32_t id = HD_PUPIL_FIRST;
     size_t at = 0;
@@ -24,11 +24,11 @@ static hd_status add_word(hd_lines *t, const char *word, size_t size, hd_err *er
     return s;
 }
 
-hd_status hd_lines_draw(hd_lines *to, size_t sentences, uint64_t seed, hd_err *err)
+hd_status hd_story_draw(hd_story *to, size_t sentences, uint64_t seed, hd_err *err)
 {
     hd_grammar *g = NULL;
     hd_text english = {0}, german = {0};
-    *to = (hd_lines){.vocab = HD_PUPIL_FIRST};
+    *to = (hd_story){.vocab = HD_PUPIL_FIRST};
     hd_status s = hd_grammar_new(&g, seed, err);
     for (size_t i = 0; !s && i < sentences; i++) {
         s = hd_grammar_next(g, &english, &german, err);
@@ -46,14 +46,14 @@ hd_status hd_lines_draw(hd_lines *to, size_t sentences, uint64_t seed, hd_err *e
     return s;
 }
 
-void hd_lines_release(hd_lines *t)
+void hd_story_release(hd_story *t)
 {
     hd_mem_free(t->ids);
     hd_text_release(&t->words);
-    *t = (hd_lines){0};
+    *t = (hd_story){0};
 }
 
-void hd_lines_repeat(int32_t *ids, size_t count, size_t period, uint32_t words, uint64_t seed)
+void hd_story_repeat(int32_t *ids, size_t count, size_t period, uint32_t words, uint64_t seed)
 {
     hd_rng rng = hd_rng_make(seed, 3);
     for (size_t i = 0; i < count; i++)

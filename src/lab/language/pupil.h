@@ -11,19 +11,19 @@ enum { HD_PUPIL_UNK = 1, HD_PUPIL_START, HD_PUPIL_END, HD_PUPIL_FIRST };
 enum { HD_PUPIL_ITEMS = 8, HD_PUPIL_WINDOW = 24 };
 
 /* Words of a text in numbers; sentences end with HD_PUPIL_END. */
-typedef struct hd_lines {
+typedef struct hd_story {
     int32_t *ids;
     size_t count, room, vocab;
     hd_text words; /* each followed by a zero byte, in the order of their numbers from HD_PUPIL_FIRST on */
-} hd_lines;
+} hd_story;
 
 /* English sentences of the grammar, which the caller releases whatever happens. */
-hd_status hd_lines_draw(hd_lines *to, size_t sentences, uint64_t seed, hd_err *err);
-void hd_lines_release(hd_lines *t); /* accepts {0} */
+hd_status hd_story_draw(hd_story *to, size_t sentences, uint64_t seed, hd_err *err);
+void hd_story_release(hd_story *t); /* accepts {0} */
 
 /* Another text: `period` random words of so many, the same again, and so on; who looks back by the period
    knows half of them. */
-void hd_lines_repeat(int32_t *ids, size_t count, size_t period, uint32_t words, uint64_t seed);
+void hd_story_repeat(int32_t *ids, size_t count, size_t period, uint32_t words, uint64_t seed);
 
 /* All kinds have these sizes; an experiment changes what it looks at. */
 hd_lm_opt hd_pupil_model(hd_lm_kind kind, size_t width, size_t vocab);

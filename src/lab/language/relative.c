@@ -31,7 +31,7 @@ static hd_status learn(double *nats, const hd_lab *lab, size_t k, uint64_t seed,
     if (kinds[k].sines) o.position = HD_GPT_SINUSOIDAL;
     hd_status s = hd_pupil_open(&p, lab->run, &o, seed, err);
     if (!s && !ids) s = hd_err_nomem(err, STREAM * sizeof *ids);
-    if (!s) hd_lines_repeat(ids, STREAM, PERIOD, LETTERS, seed);
+    if (!s) hd_story_repeat(ids, STREAM, PERIOD, LETTERS, seed);
     if (!s) s = hd_pupil_learn(&p, ids, STREAM - HELD_BACK, updates, 0.005, err);
     for (int i = 0; !s && i < WINDOWS; i++)
         s = hd_pupil_judge(&nats[i], &p, ids + STREAM - HELD_BACK, HELD_BACK, (size_t)windows[i], err);

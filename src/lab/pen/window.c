@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "lab/pen/writer.h"
+#include "lab/pen/penman.h"
 #include "lab/sweep.h"
 
 static const int32_t updates[] = {0, 40, 80, 120, 160, 200};
@@ -22,11 +22,11 @@ static const int32_t texts[2][TEXT] = {{N, V, L, M}, {N, M, L, M}};
 typedef struct written {
     double right[KINDS][HD_LAB_SEEDS]; /* share of points of new texts that it writes where they belong */
     double back;                       /* the least that a window moved from point to point, of all seeds */
-    double moved[HD_WRITER_LETTERS][HD_LAB_SEEDS]; /* letters that the window moves on while one is written */
+    double moved[HD_PENMAN_LETTERS][HD_LAB_SEEDS]; /* letters that the window moves on while one is written */
     double before[HD_LAB_SEEDS], behind[HD_LAB_SEEDS]; /* how far points of the two texts are apart, before
                                                           the changed letter and in it */
-    hd_writer_line line[2];                            /* as the first seed writes them */
-    hd_writer_trace trace;                             /* of the first of them */
+    hd_penman_line line[2];                            /* as the first seed writes them */
+    hd_penman_trace trace;                             /* of the first of them */
 } written;
 
 static double apart(const hd_real *a, const hd_real *b)
@@ -35,17 +35,17 @@ static double apart(const hd_real *a, const hd_real *b)
 }
 
 /* New texts, written by itself; of a window, how it moved meanwhile. */
-static hd_status try_texts(written *t, hd_writer *w, size_t k, int seed, hd_err *err)
+static hd_status try_texts(written *t, hd_penman *w, size_t k, int seed, hd_err *err)
 {
-    double right = 0, points = 0, count[HD_WRITER_LETTERS] = {0}, moved[HD_WRITER_LETTERS] = {0};
+    double right = 0, points = 0, count[HD_PENMAN_LETTERS] = {0}, moved[HD_PENMAN_LETTERS] = {0};
     hd_status s = HD_OK;
-    hd_writer_draw(w, NEW);
+    hd_penman_draw(w, NEW);
     for (int i = 0; !s && i < LINES; i++) {
-        hd_writer_line truth, line;
-        hd_writer_trace trace;
-        hd_writer_spell(&truth, w->line[i].letter, w->line[i].letters, 0, NULL);
-        line = truth, s = hd_writer_write(&line, w, err);
-        if (!s) s = hd_writer_follow(&trace, w, &line, err);
+        hd_penman_line truth, line;
+        hd_penman_trace trace;
+        hd_penman_spell(&truth, w->line[i].letter, w->line[i].letters, 0, NULL);
+        line = truth, s = hd_penman_write(&line, w, err);
+        if (!s) s = hd_penman_follow(&trace, w, &line, err);
         for (int32_t p = 1; !s && p < line.points; p++) {
             const double step = trace.kappa[p] - trace.kappa[p - 1];
             right += apart(line.point[p], truth.point[p]) < 0.5, points++;
@@ -55,19 +55,19 @@ static hd_status try_texts(written *t, hd_writer *w, size_t k, int seed, hd_err 
         }
     }
     t->right[k][seed] = right / points;
-    for (int c = 0; k == READS && c < HD_WRITER_LETTERS; c++)
+    for (int c = 0; k == READS && c < HD_PENMAN_LETTERS; c++)
         t->moved[c][seed] = moved[c] / fmax(count[c], 1);
     return s;
 }
 
-static hd_status change(written *t, hd_writer *w, int seed, hd_err *err)
+static hd_status change(written *t, hd_penman *w, int seed, hd_err *err)
 {
     hd_status s = HD_OK;
     for (int i = 0; !s && i < 2; i++) {
-        hd_writer_spell(&t->line[i], texts[i], TEXT, 0, NULL);
-        s = hd_writer_write(&t->line[i], w, err);
+        hd_penman_spell(&t->line[i], texts[i], TEXT, 0, NULL);
+        s = hd_penman_write(&t->line[i], w, err);
     }
-    if (!s) s = hd_writer_follow(&t->trace, w, &t->line[0], err);
+    if (!s) s = hd_penman_follow(&t->trace, w, &t->line[0], err);
     for (int32_t p = 0; !s && t->line[0].of[p] <= CHANGED; p++) {
         double *most = t->line[0].of[p] < CHANGED ? &t->before[seed] : &t->behind[seed];
         *most = fmax(*most, apart(t->line[0].point[p], t->line[1].point[p]));
@@ -79,30 +79,30 @@ static hd_status learn(double *nats, const hd_lab *lab, size_t k, uint64_t seed,
 {
     const uint32_t times = lab->full ? 4 : 1;
     const int number = (int)(seed - lab->seed);
-    hd_writer *w = hd_mem_new(sizeof *w);
+    hd_penman *w = hd_mem_new(sizeof *w);
     if (!w) return hd_err_nomem(err, sizeof *w);
-    hd_status s = hd_writer_open(w, lab->run, kinds[k].window, seed, err);
+    hd_status s = hd_penman_open(w, lab->run, kinds[k].window, seed, err);
     for (int i = 0; !s && i < POINTS; i++) {
         if (i)
-            s = hd_writer_learn(w, times * (uint32_t)(updates[i] - updates[i - 1]),
+            s = hd_penman_learn(w, times * (uint32_t)(updates[i] - updates[i - 1]),
                                 times * (uint32_t)updates[LAST], 0.02, err);
-        if (!s) s = hd_writer_judge(&nats[i], w, err);
+        if (!s) s = hd_penman_judge(&nats[i], w, err);
     }
     if (!s) s = try_texts(context, w, k, number, err);
     if (!s && k == READS) s = change(context, w, number, err);
-    hd_writer_close(w);
+    hd_penman_close(w);
     hd_mem_free(w);
     return s;
 }
 
 /* -- what is shown -- */
 
-static void put_line(hd_paper *to, const hd_writer_line *line, double below)
+static void put_line(hd_paper *to, const hd_penman_line *line, double below)
 {
-    double x[2 * HD_WRITER_POINTS], y[2 * HD_WRITER_POINTS], at[2] = {0, below};
+    double x[2 * HD_PENMAN_POINTS], y[2 * HD_PENMAN_POINTS], at[2] = {0, below};
     char name[32] = "written for \"";
     size_t n = 0, used = 13;
-    for (int32_t i = 0; i < line->letters; i++) name[used++] = hd_writer_name(line->letter[i]);
+    for (int32_t i = 0; i < line->letters; i++) name[used++] = hd_penman_name(line->letter[i]);
     name[used++] = '"', name[used] = 0;
     for (int32_t i = 0; i < line->points; i++) {
         if (i && line->point[i - 1][2] > 0) x[n] = y[n] = (double)NAN, n++; /* the pen is lifted */
@@ -114,12 +114,12 @@ static void put_line(hd_paper *to, const hd_writer_line *line, double below)
 
 static void put_window(hd_paper *to, const written *t)
 {
-    const hd_writer_line *line = &t->line[0];
-    double weight[TEXT * HD_WRITER_POINTS];
+    const hd_penman_line *line = &t->line[0];
+    double weight[TEXT * HD_PENMAN_POINTS];
     const char *row[TEXT];
     char name[TEXT][2] = {{0}};
     for (int32_t u = 0; u < TEXT; u++) {
-        name[u][0] = hd_writer_name(line->letter[u]), row[u] = name[u];
+        name[u][0] = hd_penman_name(line->letter[u]), row[u] = name[u];
         for (int32_t p = 0; p < line->points; p++) weight[u * line->points + p] = t->trace.weight[p][u];
     }
     hd_paper_cells(to, &(hd_cells){.title = "The window over the text, while it is written",
@@ -148,12 +148,12 @@ static void judge(hd_paper *to, const hd_sweep *w, const written *t, const hd_la
                     guessed = hd_spread_of(t->right[BLIND], seeds), before = hd_spread_of(t->before, seeds),
                     behind = hd_spread_of(t->behind, seeds);
     double off = 0;
-    for (int32_t c = 0; c < HD_WRITER_LETTERS; c++) {
+    for (int32_t c = 0; c < HD_PENMAN_LETTERS; c++) {
         const hd_spread m = hd_spread_of(t->moved[c], seeds);
-        hd_writer_line one;
-        hd_writer_spell(&one, &c, 1, 0, NULL);
+        hd_penman_line one;
+        hd_penman_spell(&one, &c, 1, 0, NULL);
         off = fmax(off, fmax(fabs(m.low - 1), fabs(m.high - 1)));
-        hd_paper_cell(to, "%c", hd_writer_name(c)), hd_paper_cell(to, "%d", one.points - 1);
+        hd_paper_cell(to, "%c", hd_penman_name(c)), hd_paper_cell(to, "%d", one.points - 1);
         hd_paper_cell(to, "%.2f (%.2f to %.2f)", m.mean, m.low, m.high),
             hd_paper_cell(to, "%.2f", m.mean / (one.points - 1));
     }

@@ -58,7 +58,7 @@ hd_status hd_school_open(hd_school *c, const hd_lab *lab, uint64_t seed, hd_err 
     if (!s) s = hd_pupil_learn(&c->pupil, ids.at, ids.count, UPDATES, 0.01, err);
     if (!s) s = hd_rewards_new(&c->rewards, &exact, NULL, err);
     if (!s) hd_model_folder_take(&c->folder, HD_TRAIN_LM, hd_lm_model(c->pupil.model));
-    c->writer = (hd_writer){lab->run, &c->folder, c->rewards, NULL, TOKENS};
+    c->author = (hd_author){lab->run, &c->folder, c->rewards, NULL, TOKENS};
     hd_ids_release(&ids);
     return s;
 }
@@ -130,7 +130,7 @@ hd_status hd_school_turn(hd_school *c, uint64_t number, hd_err *err)
     for (size_t i = 0; i < GROUPS; i++) which[i] = (number * GROUPS + i) % SUMS;
     hd_status s = hd_groups_init(&g, GROUPS, HD_SCHOOL_EACH, err);
     if (!s)
-        s = hd_groups_draw(&g, &c->writer, &c->prompts, which, 0, GROUPS, c->pupil.seed ^ number << 20, 1,
+        s = hd_groups_draw(&g, &c->author, &c->prompts, which, 0, GROUPS, c->pupil.seed ^ number << 20, 1,
                            err);
     if (!s) s = hd_rollout_lay(&o, &g, c->pupil.model, err);
     if (!s) weigh(c, &o, &g);
@@ -146,7 +146,7 @@ hd_status hd_school_judge(double *pass, double *vote, hd_school *c, hd_err *err)
     size_t which[SUMS];
     for (size_t i = 0; i < SUMS; i++) which[i] = i;
     hd_status s = hd_groups_init(&g, SUMS, HD_SCHOOL_JUDGED, err);
-    if (!s) s = hd_groups_draw(&g, &c->writer, &c->prompts, which, 0, SUMS, 5, 1, err);
+    if (!s) s = hd_groups_draw(&g, &c->author, &c->prompts, which, 0, SUMS, 5, 1, err);
     *pass = *vote = 0;
     for (size_t i = 0; !s && i < SUMS; i++) {
         hd_answer a[HD_SCHOOL_JUDGED];

@@ -22,7 +22,7 @@ typedef struct hd_school {
     hd_pupil pupil;
     hd_model_folder folder; /* of the pupil's model and the tokenizer */
     hd_rewards *rewards;
-    hd_writer writer;
+    hd_author author;
     double mean, deviation; /* of advantages: the largest mean, and the farthest from 1 */
 } hd_school;
 

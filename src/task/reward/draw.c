@@ -71,7 +71,7 @@ static hd_status draw_again(drawing *d, hd_session *s, uint64_t number, uint32_t
             end++;
         }
         if (end == i) continue;
-        st = hd_groups_draw(&d->groups, &x->writer, &x->train, d->which, i, end - i,
+        st = hd_groups_draw(&d->groups, &x->author, &x->train, d->which, i, end - i,
                             mixed(seed, DRAW, number, round), 1, err);
         for (size_t k = i; !st && k < end; k++) weigh(d, k, s->options);
         i = end;
@@ -86,7 +86,7 @@ static hd_status draw(drawing *d, hd_session *s, uint64_t number, hd_rollout_fig
     size_t groups = d->groups.groups, dead = 0;
     uint64_t seed = (uint64_t)o->seed;
     for (size_t i = 0; i < groups; i++) d->which[i] = prompt_at(x, seed, number * groups + i);
-    hd_status st = hd_groups_draw(&d->groups, &x->writer, &x->train, d->which, 0, groups,
+    hd_status st = hd_groups_draw(&d->groups, &x->author, &x->train, d->which, 0, groups,
                                   mixed(seed, DRAW, number, 0), 1, err);
     for (size_t i = 0; !st && i < groups; i++) weigh(d, i, o), dead += !d->alive[i];
     hd_rollout first = {0}; /* figures are of what was drawn first: later ones were chosen */

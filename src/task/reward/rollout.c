@@ -29,7 +29,7 @@ void hd_groups_release(hd_groups *g)
     *g = (hd_groups){0};
 }
 
-static hd_status write_texts(hd_groups *g, const hd_writer *w, const hd_prompts *prompts, const size_t *which,
+static hd_status write_texts(hd_groups *g, const hd_author *w, const hd_prompts *prompts, const size_t *which,
                              size_t from, size_t count, const hd_generate_opt *opt, hd_err *err)
 {
     size_t most = TOGETHER / g->each ? TOGETHER / g->each : 1;
@@ -47,7 +47,7 @@ static hd_status write_texts(hd_groups *g, const hd_writer *w, const hd_prompts 
     return s;
 }
 
-hd_status hd_groups_draw(hd_groups *g, const hd_writer *w, const hd_prompts *prompts, const size_t *which,
+hd_status hd_groups_draw(hd_groups *g, const hd_author *w, const hd_prompts *prompts, const size_t *which,
                          size_t from, size_t count, uint64_t seed, float temperature, hd_err *err)
 {
     const char *const stop[] = {w->stop};

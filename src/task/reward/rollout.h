@@ -8,13 +8,13 @@
 #include "train/optimizer.h"
 
 /* Who writes, and for what. */
-typedef struct hd_writer {
+typedef struct hd_author {
     hd_run *run;
     const hd_model_folder *folder;
     const hd_rewards *rewards;
     const char *stop; /* NULL: the end of a line */
     size_t tokens;    /* most of a text */
-} hd_writer;
+} hd_author;
 
 /* Texts that were drawn, group after group. */
 typedef struct hd_groups {
@@ -29,7 +29,7 @@ void hd_groups_release(hd_groups *g); /* accepts {0} */
 
 /* Draws a group for prompt which[i], for i from `from` on, `count` of them, and has them rewarded. A draw
    depends on the seed, the group's number, the text's and which token it is. temperature 0: the likeliest. */
-hd_status hd_groups_draw(hd_groups *g, const hd_writer *w, const hd_prompts *prompts, const size_t *which,
+hd_status hd_groups_draw(hd_groups *g, const hd_author *w, const hd_prompts *prompts, const size_t *which,
                          size_t from, size_t count, uint64_t seed, float temperature, hd_err *err);
 
 /* Means over texts, or over tokens (entropy, kl). */

@@ -216,7 +216,7 @@ static hd_status open(hd_session *s, hd_err *err)
     if (!st) st = check_lengths(x, &x->valid, o, err);
     if (st) return st;
     if (o->stop) hd_prompt_unescape(&x->stop, o->stop, strlen(o->stop));
-    x->writer = (hd_writer){&s->run, &x->folder, x->rewards, x->stop.data, (size_t)o->tokens};
+    x->author = (hd_author){&s->run, &x->folder, x->rewards, x->stop.data, (size_t)o->tokens};
     x->each = (size_t)o->group_size;
     x->update = (size_t)o->batch_size * x->each;
     x->updates = (size_t)o->rollout_updates;

@@ -16,7 +16,7 @@ typedef struct hd_rewarded {
     char *base;             /* of an adapter that is resumed: the folder of its model; NULL: none */
     hd_rewards *rewards;
     hd_text stop; /* of --stop, unescaped */
-    hd_writer writer;
+    hd_author author;
     hd_prompts train, valid; /* valid.count 0: there are none */
     size_t *order;           /* [train.count] of the epoch `ordered` - 1 */
     uint64_t ordered;

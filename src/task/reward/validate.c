@@ -39,7 +39,7 @@ static hd_status judge_draws(judged *to, hd_session *s, const size_t *which, siz
     hd_answer *answer = hd_mem_array(each, sizeof *answer);
     hd_status st = answer ? hd_groups_init(&g, count, each, err) : hd_err_nomem(err, each * sizeof *answer);
     if (!st)
-        st = hd_groups_draw(&g, &x->writer, &x->valid, which, 0, count, (uint64_t)s->options->seed ^ SEED, 1,
+        st = hd_groups_draw(&g, &x->author, &x->valid, which, 0, count, (uint64_t)s->options->seed ^ SEED, 1,
                             err);
     if (!st) st = hd_rollout_lay(&o, &g, x->lm, err);
     if (!st) st = hd_rollout_logp(&now, &o, &s->run, x->lm, err);
@@ -67,7 +67,7 @@ static hd_status judge_greedy(judged *to, hd_session *s, const size_t *which, si
     hd_rewarded *x = s->state;
     hd_groups g = {0};
     hd_status st = hd_groups_init(&g, count, 1, err);
-    if (!st) st = hd_groups_draw(&g, &x->writer, &x->valid, which, 0, count, 0, 0, err);
+    if (!st) st = hd_groups_draw(&g, &x->author, &x->valid, which, 0, count, 0, 0, err);
     for (size_t i = 0; !st && i < count; i++) to->greedy += (double)g.right[i] / (double)count;
     hd_groups_release(&g);
     return st;

@@ -1,5 +1,5 @@
 /* Pens that learn four letters. */
-#include "lab/pen/writer.h"
+#include "lab/pen/penman.h"
 
 #include <math.h>
 
@@ -7,32 +7,32 @@ enum {
     WIDTH = 32,
     MIXTURES = 4,
     POINT = HD_HANDWRITING_POINT,
-    POINTS = HD_WRITER_POINTS,
-    ITEMS = HD_WRITER_ITEMS
+    POINTS = HD_PENMAN_POINTS,
+    ITEMS = HD_PENMAN_ITEMS
 };
-enum { MOST = HD_WRITER_MOST, JUDGED = 2 };
+enum { MOST = HD_PENMAN_MOST, JUDGED = 2 };
 
 /* Offsets of the letters; behind the last but one the pen is lifted, and the last leads to the next letter.
  */
 static const struct {
     char name;
     int32_t strokes;
-    signed char offset[HD_WRITER_STROKES][2];
-} letters[HD_WRITER_LETTERS] = {
+    signed char offset[HD_PENMAN_STROKES][2];
+} letters[HD_PENMAN_LETTERS] = {
     {'l', 2, {{0, 3}, {1, -3}}},
     {'v', 3, {{1, -2}, {1, 2}, {1, 0}}},
     {'n', 4, {{0, 2}, {2, 0}, {0, -2}, {1, 0}}},
     {'m', 7, {{0, 2}, {1, 0}, {0, -2}, {0, 2}, {1, 0}, {0, -2}, {1, 0}}},
 };
 
-char hd_writer_name(int32_t letter)
+char hd_penman_name(int32_t letter)
 {
     return letters[letter].name;
 }
 
-void hd_writer_spell(hd_writer_line *to, const int32_t *letter, int32_t count, double noise, hd_rng *rng)
+void hd_penman_spell(hd_penman_line *to, const int32_t *letter, int32_t count, double noise, hd_rng *rng)
 {
-    *to = (hd_writer_line){.letters = count, .points = 1}; /* the first point is where the pen is set down */
+    *to = (hd_penman_line){.letters = count, .points = 1}; /* the first point is where the pen is set down */
     for (int32_t i = 0; i < count; i++) {
         to->letter[i] = letter[i];
         for (int32_t k = 0; k < letters[letter[i]].strokes; k++, to->points++) {
@@ -45,41 +45,41 @@ void hd_writer_spell(hd_writer_line *to, const int32_t *letter, int32_t count, d
     }
 }
 
-void hd_writer_draw(hd_writer *w, uint64_t number)
+void hd_penman_draw(hd_penman *w, uint64_t number)
 {
     hd_rng rng = hd_rng_make(w->seed, 1 + number);
     for (size_t i = 0; i < ITEMS; i++) {
         int32_t letter[MOST],
-            count = HD_WRITER_LEAST + (int32_t)hd_rng_below(&rng, MOST - HD_WRITER_LEAST + 1);
-        for (int32_t k = 0; k < count; k++) letter[k] = (int32_t)hd_rng_below(&rng, HD_WRITER_LETTERS);
-        hd_writer_spell(&w->line[i], letter, count, 0.2, &rng);
+            count = HD_PENMAN_LEAST + (int32_t)hd_rng_below(&rng, MOST - HD_PENMAN_LEAST + 1);
+        for (int32_t k = 0; k < count; k++) letter[k] = (int32_t)hd_rng_below(&rng, HD_PENMAN_LETTERS);
+        hd_penman_spell(&w->line[i], letter, count, 0.2, &rng);
     }
 }
 
-hd_status hd_writer_open(hd_writer *w, hd_run *run, int window, uint64_t seed, hd_err *err)
+hd_status hd_penman_open(hd_penman *w, hd_run *run, int window, uint64_t seed, hd_err *err)
 {
     static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
     const hd_handwriting_opt o = {.width = WIDTH,
-                                  .vocab = HD_WRITER_LETTERS,
+                                  .vocab = HD_PENMAN_LETTERS,
                                   .layers = 1,
                                   .mixtures = MIXTURES,
                                   .window = window,
                                   .scale.deviation = {1, 1}};
-    *w = (hd_writer){.run = run, .seed = seed};
+    *w = (hd_penman){.run = run, .seed = seed};
     hd_status s = hd_handwriting_new(&w->model, run->backend, &o, true, err);
     if (!s) s = hd_handwriting_draw(w->model, seed, 4, err);
     return s ? s : hd_optimizer_init(&w->optimizer, &w->model->params, &adam, err);
 }
 
-void hd_writer_close(hd_writer *w)
+void hd_penman_close(hd_penman *w)
 {
     hd_optimizer_release(&w->optimizer);
     hd_handwriting_free(w->model);
-    *w = (hd_writer){0};
+    *w = (hd_penman){0};
 }
 
 /* Lines in a step that was begun, each read from a start on. */
-static hd_handwriting_batch send(hd_run *r, const hd_writer_line *line, size_t items, size_t *rows)
+static hd_handwriting_batch send(hd_run *r, const hd_penman_line *line, size_t items, size_t *rows)
 {
     hd_real read[ITEMS * POINTS][POINT], next[ITEMS * POINTS][POINT];
     int32_t len[ITEMS], text[ITEMS], ids[ITEMS * MOST];
@@ -98,13 +98,13 @@ static hd_handwriting_batch send(hd_run *r, const hd_writer_line *line, size_t i
                                   .ids = hd_ints(r, ids, characters)};
 }
 
-hd_status hd_writer_learn(hd_writer *w, uint32_t steps, uint32_t of, double rate, hd_err *err)
+hd_status hd_penman_learn(hd_penman *w, uint32_t steps, uint32_t of, double rate, hd_err *err)
 {
     hd_run *r = w->run;
     hd_status s = HD_OK;
     for (uint32_t i = 0; !s && i < steps; i++) {
         size_t rows;
-        hd_writer_draw(w, 2 * w->lots++);
+        hd_penman_draw(w, 2 * w->lots++);
         r->now.seed = w->seed, r->now.number = (uint32_t)w->lots;
         hd_run_begin(r, HD_TRAIN);
         hd_handwriting_batch b = send(r, w->line, ITEMS, &rows);
@@ -117,13 +117,13 @@ hd_status hd_writer_learn(hd_writer *w, uint32_t steps, uint32_t of, double rate
     return s;
 }
 
-hd_status hd_writer_judge(double *nats, hd_writer *w, hd_err *err)
+hd_status hd_penman_judge(double *nats, hd_penman *w, hd_err *err)
 {
     double sum = 0, points = 0;
     hd_status s = HD_OK;
     for (uint64_t k = 0; !s && k < JUDGED; k++) {
         size_t rows;
-        hd_writer_draw(w, 2 * k + 1);
+        hd_penman_draw(w, 2 * k + 1);
         hd_run_begin(w->run, HD_INFERENCE);
         hd_handwriting_batch b = send(w->run, w->line, ITEMS, &rows);
         sum += hd_loss_total(w->run, hd_handwriting_loss(w->run, w->model, &b)), points += (double)rows;
@@ -133,14 +133,14 @@ hd_status hd_writer_judge(double *nats, hd_writer *w, hd_err *err)
     return s;
 }
 
-hd_status hd_writer_follow(hd_writer_trace *to, hd_writer *w, const hd_writer_line *line, hd_err *err)
+hd_status hd_penman_follow(hd_penman_trace *to, hd_penman *w, const hd_penman_line *line, hd_err *err)
 {
     enum { COLUMNS = 1 + HD_MIXTURE_EACH * MIXTURES };
     hd_real y[POINTS][COLUMNS], p[POINTS * 3 * HD_WINDOW_MOST], kappa[POINTS * HD_WINDOW_MOST];
     const size_t gaussians = (size_t)w->model->opt.window;
     hd_handwriting_seen seen = {0};
     size_t rows;
-    *to = (hd_writer_trace){0};
+    *to = (hd_penman_trace){0};
     hd_run_begin(w->run, HD_INFERENCE);
     hd_handwriting_batch b = send(w->run, line, 1, &rows);
     hd_rows out = hd_handwriting_rows(w->run, w->model, &b, NULL, gaussians ? &seen : NULL);
@@ -163,12 +163,12 @@ hd_status hd_writer_follow(hd_writer_trace *to, hd_writer *w, const hd_writer_li
     return s;
 }
 
-hd_status hd_writer_write(hd_writer_line *line, hd_writer *w, hd_err *err)
+hd_status hd_penman_write(hd_penman_line *line, hd_penman *w, hd_err *err)
 {
     hd_status s = HD_OK;
     for (int32_t i = 0; !s && i < line->points; i++) {
-        hd_writer_trace t;
-        s = hd_writer_follow(&t, w, line, err);
+        hd_penman_trace t;
+        s = hd_penman_follow(&t, w, line, err);
         for (int c = 0; c < 2; c++) line->point[i][c] = (hd_real)t.mean[i][c];
         line->point[i][2] = t.lift[i];
     }
