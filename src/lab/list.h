@@ -16,6 +16,7 @@
     X(order)                  \
     X(heads)                  \
     X(mask)                   \
+    X(table2)                 \
     X(sampling)               \
     X(positions)              \
     X(latent)                 \

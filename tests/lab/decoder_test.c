@@ -117,6 +117,24 @@ static void the_truth_is_cheating(void **state)
     lab_close(&l);
 }
 
+/* Attention that sees its neighbors alone. */
+static void nearsighted(hd_attention *at)
+{
+    at->window = 1;
+}
+
+static void translators_are_compared_on_one_corpus(void **state)
+{
+    (void)state;
+    laboratory l;
+    lab_open(&l);
+    assert_true(hd_paper_held(lab_run(&l, "table2")));
+    lab_break_attention(&l, nearsighted);
+    const hd_paper *p = lab_run(&l, "table2");
+    assert_true(!hd_paper_held(p) && p->claim[0].held && !p->claim[3].held);
+    lab_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +144,7 @@ int main(void)
         cmocka_unit_test(decoders_learn_where_to_look),
         cmocka_unit_test(windows_are_enough_where_order_is_kept),
         cmocka_unit_test(the_truth_is_cheating),
+        cmocka_unit_test(translators_are_compared_on_one_corpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,8 @@
 /* The share of words that are right where they stand when it goes on from its own words, in new pairs of that
    length. */
 hd_status hd_answer_judge(double *share, hd_learner *l, int32_t length, hd_err *err);
+/* BLEU of what it says by itself of new pairs of the lengths it learns. */
+hd_status hd_answer_bleu(double *score, hd_learner *l, hd_err *err);
 
 /* A pair that it is shown, and the weights of its attention to the source while it reads the right words:
    [targets, sources], both with the end token. */

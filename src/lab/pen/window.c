@@ -132,7 +132,7 @@ static void put_window(hd_paper *to, const written *t)
                                    .full = 1,
                                    .digits = -1});
     hd_paper_plot(to, &(hd_series_plot){.title = "Two texts, written by the same network",
-                                        .across = "across",
+                                        .across = "across (letters are 1 to 3 wide)",
                                         .upward = "up, the second text below the first"});
     put_line(to, line, 0), put_line(to, &t->line[1], -6);
     hd_paper_table_of(to, "How the window moves while a letter is written", 4, 1);
