@@ -91,10 +91,11 @@ static void more_prompts_change_none_before_them(void **state)
 {
     (void)state;
     must_run("for i in $(seq 150); do echo \"the cat $i\" | cut -c 1-$((i % 9 + 1)); done > many");
-    must_run("$HEED generate g many --samples 2 --tokens 20 --json > all && test $(wc -l < all) = 300");
-    must_run("head -n 70 many | $HEED generate g - --samples 2 --tokens 20 --json > some && "
+    must_run("$HEED generate g many --device cpu --samples 2 --tokens 20 --json > all && test $(wc -l < all) "
+             "= 300");
+    must_run("head -n 70 many | $HEED generate g - --device cpu --samples 2 --tokens 20 --json > some && "
              "head -n 140 all | cmp - some");
-    must_run("head -n 1 many | $HEED generate g - --samples 1 --tokens 20 --json > one && "
+    must_run("head -n 1 many | $HEED generate g - --device cpu --samples 1 --tokens 20 --json > one && "
              "head -n 1 all | cmp - one");
     must_run("printf 'a\\nb\\n\\377\\nc\\n' > bad; ! $HEED generate g bad --tokens 5 --json > out 2> "
              "why "
