@@ -18,7 +18,8 @@ static const char *const names[] = {"each path looks (first pseudocode)",
                                     "for its children, as printed (second)",
                                     "once for children that live on (heed)"};
 
-/* A stepper that counts paths that are extended, and rows of queries that attention is computed for. */
+/* A stepper that counts paths that are extended, and rows of queries that attention is computed for: with
+   those that a device fills a step up with. */
 typedef struct counting {
     hd_stepper of;
     size_t extended, looks;
@@ -110,8 +111,8 @@ static hd_status measure(hd_sweep *w, double *most, const hd_lab *lab, int i, hd
         hd_found *a = NULL, *b = NULL;
         s = search(&a, &each, &l, (size_t)beams[k], false, err);
         if (!s) s = search(&b, &once, &l, (size_t)beams[k], true, err);
-        if (!s) *most = fmax(*most, each.looks == each.extended ? apart(a, b) : INFINITY);
-        w->value[EACH][i][k] = (double)each.looks / ITEMS;
+        if (!s) *most = fmax(*most, each.looks >= each.extended ? apart(a, b) : INFINITY);
+        w->value[EACH][i][k] = (double)each.extended / ITEMS;
         w->value[PRINTED][i][k] = (double)(each.extended + ITEMS) / ITEMS;
         w->value[ONCE][i][k] = (double)once.looks / ITEMS;
         hd_found_free(a), hd_found_free(b);
