@@ -46,6 +46,18 @@ void hd_album_shades(double *to, const hd_album *a, size_t picture)
     }
 }
 
+void hd_album_put(hd_paper *to, const char *title, const double *shades, size_t side)
+{
+    hd_paper_cells(to, &(hd_cells){.title = title,
+                                   .across = "pixels",
+                                   .downward = "pixels",
+                                   .value = shades,
+                                   .rows = side,
+                                   .cols = side,
+                                   .full = 1,
+                                   .digits = -1});
+}
+
 hd_status hd_album_put_back(hd_album_cut *c, hd_run *r, uint64_t seed, hd_err *err)
 {
     const hd_image_prepare plain = {.channels = 3, .rescale = 1, .deviation = {1, 1, 1}};

@@ -28,6 +28,8 @@ const hd_pixels *hd_album_send(hd_run *r, const hd_album *a, size_t from, size_t
 
 /* How different a pixel is from the background, 0 to 1, of all pixels of a picture, for a figure. */
 void hd_album_shades(double *to, const hd_album *a, size_t picture);
+/* That figure. */
+void hd_album_put(hd_paper *to, const char *title, const double *shades, size_t side);
 
 /* A page cut into patches by the engine and put together again. */
 typedef struct hd_album_cut {

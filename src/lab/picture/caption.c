@@ -111,14 +111,7 @@ static void put_picture(hd_paper *to, const told *t)
 {
     const char *caption[LENGTH];
     for (int i = 0; i < LENGTH; i++) caption[i] = hd_narrator_word(t->word[i]);
-    hd_paper_cells(to, &(hd_cells){.title = "A new picture: how far pixels are from the background",
-                                   .across = "pixels",
-                                   .downward = "pixels",
-                                   .value = t->shades,
-                                   .rows = SIDE,
-                                   .cols = SIDE,
-                                   .full = 1,
-                                   .digits = -1});
+    hd_album_put(to, "A new picture: how far pixels are from the background", t->shades, SIDE);
     hd_paper_film(to, &(hd_film){.cells = {.title = "Where it looks while it says each word",
                                            .across = "cells of the convolutions",
                                            .downward = "cells",

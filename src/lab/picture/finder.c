@@ -141,6 +141,12 @@ static void settle(hd_finder_place *p)
     }
 }
 
+/* How far answers lie from their middle, summed over all of them. */
+static double spread(const hd_finder_place *p)
+{
+    return (double)p->count * hypot(p->deviation[0], p->deviation[1]);
+}
+
 static void count(hd_finder_score *to, const hd_finder *f, const hd_finder_answer *answer, double one)
 {
     for (size_t i = 0; i < PICTURES; i++, answer += QUERIES) {
@@ -171,5 +177,7 @@ hd_status hd_finder_judge(hd_finder_score *to, hd_finder *f, hd_err *err)
     for (size_t q = 0; q < QUERIES; q++) settle(&to->query[q]);
     settle(&to->all);
     to->said = (double)to->all.count / (PAGES * PICTURES);
+    for (size_t q = 0; q < QUERIES; q++) to->narrow += spread(&to->query[q]);
+    to->narrow /= spread(&to->all);
     return s;
 }

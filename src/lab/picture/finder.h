@@ -49,6 +49,7 @@ typedef struct hd_finder_score {
     double named, found, twice; /* the color is said; with a box that overlaps by half; so by two */
     double said, objects;       /* of a picture: answers that are an object, and objects */
     hd_finder_place query[HD_FINDER_QUERIES], all;
+    double narrow; /* how far the answers of a query spread, as share of how far all answers do */
 } hd_finder_score;
 
 hd_status hd_finder_judge(hd_finder_score *to, hd_finder *f, hd_err *err);

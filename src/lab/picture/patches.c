@@ -5,7 +5,7 @@
 #include "lab/picture/viewer.h"
 #include "lab/sweep.h"
 
-static const uint32_t updates[] = {0, 30, 60, 90, 120, 180};
+static const int32_t updates[] = {0, 30, 60, 90, 120, 180};
 enum { POINTS = sizeof updates / sizeof *updates, LAST = POINTS - 1, SIDE = HD_VIEWER_SIDE };
 
 static const struct {
@@ -24,38 +24,21 @@ typedef struct found {
     double shades[2][SIDE * SIDE];     /* of a picture, as it is and shuffled */
 } found;
 
-/* By how much probabilities change when the patches of new pictures are put into another order. */
-static hd_status move(found *to, hd_viewer *v, size_t k, hd_err *err)
-{
-    enum { NUMBERS = HD_ALBUM_PICTURES * HD_VIEWER_CLASSES };
-    const hd_viewer_order order[2] = {v->order, HD_VIEWER_ANY};
-    hd_real logp[2][NUMBERS];
-    hd_status s = HD_OK;
-    for (int i = 0; !s && i < 2; i++) {
-        v->order = order[i];
-        s = hd_viewer_turn(v, true, 0, err);
-        if (!s) s = hd_viewer_answer(logp[i], v, err);
-        if (!s) hd_album_shades(to->shades[i], &v->album, 0);
-    }
-    v->order = order[0];
-    for (size_t i = 0; !s && i < NUMBERS; i++)
-        to->moved[k] = fmax(to->moved[k], fabs(exp((double)logp[0][i]) - exp((double)logp[1][i])));
-    return s;
-}
-
 static hd_status learn(double *quarter, const hd_lab *lab, size_t k, uint64_t seed, void *context,
                        hd_err *err)
 {
     const uint32_t times = lab->full ? 4 : 1;
     found *f = context;
+    double moved = 0;
     hd_viewer v;
     hd_status s = hd_viewer_open(&v, lab->run, kinds[k].order, kinds[k].nowhere, seed, err);
     for (int i = 0; !s && i < POINTS; i++) {
-        if (i)
-            s = hd_viewer_learn(&v, times * (updates[i] - updates[i - 1]), times * updates[LAST], 0.007, err);
+        const uint32_t steps = i ? (uint32_t)(updates[i] - updates[i - 1]) : 0;
+        s = hd_viewer_learn(&v, times * steps, times * (uint32_t)updates[LAST], 0.007, err);
         if (!s) s = hd_viewer_judge(&f->color[k][seed - lab->seed], &quarter[i], &v, err);
     }
-    if (!s) s = move(f, &v, k, err);
+    if (!s) s = hd_viewer_compare_shuffled(&moved, f->shades, &v, err);
+    f->moved[k] = fmax(f->moved[k], moved);
     hd_viewer_close(&v);
     return s;
 }
@@ -71,15 +54,14 @@ static hd_status cut_up(hd_paper *to, const hd_lab *lab, hd_err *err)
     double lost = 0;
     hd_status s = HD_OK;
     hd_paper_table_of(to, "Pictures as rows of patches", 4, 0);
-    hd_paper_cell(to, "picture, pixels"), hd_paper_cell(to, "patch, pixels");
-    hd_paper_cell(to, "patches"), hd_paper_cell(to, "numbers of a patch");
+    hd_paper_row(to, "picture, pixels\tpatch, pixels\tpatches\tnumbers of a patch");
     for (int i = 0; !s && i < CUTS; i++) {
         hd_album_cut *c = &cuts[i];
         s = hd_album_put_back(c, lab->run, lab->seed, err);
         const size_t across = (size_t)(c->side / c->patch);
         counted = counted && c->patches == across * across, lost = fmax(lost, c->lost);
-        hd_paper_cell(to, "%d x %d", c->side, c->side), hd_paper_cell(to, "%d x %d", c->patch, c->patch);
-        hd_paper_cell(to, "%zu", c->patches), hd_paper_cell(to, "%zu", c->numbers);
+        hd_paper_row(to, "%d x %d\t%d x %d\t%zu\t%zu", c->side, c->side, c->patch, c->patch, c->patches,
+                     c->numbers);
     }
     hd_paper_claim(to,
                    "A picture of H x W pixels is a sentence of HW / P^2 patches, from which it can be put "
@@ -90,25 +72,11 @@ static hd_status cut_up(hd_paper *to, const hd_lab *lab, hd_err *err)
     return s;
 }
 
-/* -- what is shown -- */
-
-static void put_picture(hd_paper *to, const double *shades, const char *title)
-{
-    hd_paper_cells(to, &(hd_cells){.title = title,
-                                   .across = "pixels",
-                                   .downward = "pixels",
-                                   .value = shades,
-                                   .rows = SIDE,
-                                   .cols = SIDE,
-                                   .full = 1,
-                                   .digits = -1});
-}
-
 static void judge(hd_paper *to, const hd_sweep *w, const found *f, const hd_lab *lab)
 {
     hd_spread color[KINDS], at[KINDS];
     hd_paper_table_of(to, "Pictures said right at last, %", 3, 1);
-    hd_paper_cell(to, "patches"), hd_paper_cell(to, "which color"), hd_paper_cell(to, "which quarter");
+    hd_paper_row(to, "patches\twhich color\twhich quarter");
     for (int k = 0; k < KINDS; k++) {
         color[k] = hd_spread_of(f->color[k], (size_t)lab->seeds), at[k] = w->spread[k][LAST];
         hd_paper_cell(to, "%s", kinds[k].name), hd_spread_percent(to, color[k]);
@@ -134,33 +102,31 @@ static void judge(hd_paper *to, const hd_sweep *w, const found *f, const hd_lab 
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    const char *names[KINDS];
-    double x[POINTS];
-    hd_sweep *w = hd_mem_zero(sizeof *w);
+    hd_sweep *w = NULL;
     found *f = hd_mem_zero(sizeof *f);
-    hd_status s = w && f ? HD_OK : hd_err_nomem(err, sizeof *w);
-    for (int k = 0; k < KINDS; k++) names[k] = kinds[k].name;
-    for (int i = 0; i < POINTS; i++) x[i] = updates[i] * (lab->full ? 4.0 : 1);
+    hd_status s = f ? hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, updates, POINTS, err)
+                    : hd_err_nomem(err, sizeof *f);
     if (!s) {
+        for (int i = 0; i < POINTS; i++) w->at[i] *= lab->full ? 4 : 1;
         w->title = "In which quarter is it?", w->across = "updates of 32 pictures";
         w->upward = "quarters said right, % (mean and spread of all seeds)";
-        w->scale = 100, w->kind = names, w->kinds = KINDS, w->x = x, w->points = POINTS;
+        w->scale = 100;
         hd_paper_say(to,
                      "A Vision Transformer of one block cuts pictures of a shape into %d patches of %d x %d "
-                     "pixels and says which "
-                     "of %d colors the shape has, and in which of %d quarters of the picture it is.",
+                     "pixels and says which of %d colors the shape has, and in which of %d quarters of the "
+                     "picture it is.",
                      HD_VIEWER_PATCHES, HD_VIEWER_PATCH, HD_VIEWER_PATCH, HD_SHAPE_COLORS,
                      HD_VIEWER_QUARTERS);
         s = cut_up(to, lab, err);
     }
     if (!s) s = hd_sweep_measure(w, lab, learn, f, err);
     if (!s) {
-        put_picture(to, f->shades[0], "A picture: how far pixels are from the background");
-        put_picture(to, f->shades[1], "The same, its patches shuffled");
+        hd_album_put(to, "A picture: how far pixels are from the background", f->shades[0], SIDE);
+        hd_album_put(to, "The same, its patches shuffled", f->shades[1], SIDE);
         hd_sweep_put(to, w, lab);
         judge(to, w, f, lab);
     }
-    hd_mem_free(w);
+    hd_sweep_free(w);
     hd_mem_free(f);
     return s;
 }

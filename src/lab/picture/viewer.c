@@ -141,3 +141,20 @@ hd_status hd_viewer_judge(double *color, double *quarter, hd_viewer *v, hd_err *
     *color = right[0] / (double)(JUDGED * PICTURES), *quarter = right[1] / (double)(JUDGED * PICTURES);
     return s;
 }
+
+hd_status hd_viewer_compare_shuffled(double *moved, double shades[2][SIDE * SIDE], hd_viewer *v, hd_err *err)
+{
+    const hd_viewer_order order[2] = {v->order, HD_VIEWER_ANY};
+    hd_real logp[2][PICTURES * CLASSES];
+    hd_status s = HD_OK;
+    for (int i = 0; !s && i < 2; i++) {
+        v->order = order[i];
+        s = hd_viewer_turn(v, true, 0, err);
+        if (!s) s = hd_viewer_answer(logp[i], v, err);
+        if (!s) hd_album_shades(shades[i], &v->album, 0);
+    }
+    v->order = order[0], *moved = 0;
+    for (size_t i = 0; !s && i < PICTURES * CLASSES; i++)
+        *moved = fmax(*moved, fabs(exp((double)logp[0][i]) - exp((double)logp[1][i])));
+    return s;
+}

@@ -41,5 +41,9 @@ hd_status hd_viewer_answer(hd_real *logp, hd_viewer *v, hd_err *err);
 hd_status hd_viewer_learn(hd_viewer *v, uint32_t steps, uint32_t of, double rate, hd_err *err);
 /* The shares of new pictures whose color and whose quarter are said right. */
 hd_status hd_viewer_judge(double *color, double *quarter, hd_viewer *v, hd_err *err);
+/* By how much probabilities of new pictures change, the most, when their patches are put into another order;
+   and the shades of the first picture (lab/picture/album.h) before and after. */
+hd_status hd_viewer_compare_shuffled(double *moved, double shades[2][HD_VIEWER_SIDE * HD_VIEWER_SIDE],
+                                     hd_viewer *v, hd_err *err);
 
 #endif
