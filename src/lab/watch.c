@@ -1,4 +1,4 @@
-/* Weights of attention, taken by a probe. */
+/* Weights of attention, taken by a probe, and what of them lies where. */
 #include "lab/watch.h"
 
 #include <string.h>
@@ -23,4 +23,16 @@ void hd_watch_begin(hd_run *r, hd_watch *w)
 void hd_watch_end(hd_run *r)
 {
     r->probe = NULL;
+}
+
+hd_focus hd_focus_of(const double *weight, const bool *named, size_t places)
+{
+    hd_focus f = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < places; i++) {
+        f.all += weight[i];
+        if (named[i]) f.mass += weight[i], count++;
+    }
+    f.chance = (double)count / (double)places;
+    return f;
 }

@@ -14,4 +14,12 @@ typedef struct hd_watch {
 void hd_watch_begin(hd_run *r, hd_watch *w);
 void hd_watch_end(hd_run *r);
 
+/* How much of the weights of a target lies on the part of the source that it names. */
+typedef struct hd_focus {
+    double all;          /* the sum of the weights */
+    double mass, chance; /* on what is named; of the places, the share that is */
+} hd_focus;
+
+hd_focus hd_focus_of(const double *weight, const bool *named, size_t places);
+
 #endif
