@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "decode/search.h"
-#include "lab/watch.h"
+#include "lab/witness.h"
 #include "metric/metric.h"
 
 enum { EXTRA = 4, NEW = 1000001 }; /* words beyond the right length; odd: never learned from */
@@ -86,16 +86,16 @@ hd_status hd_gaze_take(hd_gaze *to, hd_learner *l, int32_t length, uint64_t numb
 {
     hd_run *r = l->run;
     hd_learner_lot *b = l->lot;
-    hd_watch w = {.to = to->weight, .room = sizeof to->weight / sizeof *to->weight};
+    hd_witness w = {.to = to->weight, .room = sizeof to->weight / sizeof *to->weight};
     hd_learner_draw(b, l, length, NEW + 2 + 2 * number);
     b->items = 1, b->source_rows = (size_t)b->source_len[0], b->target_rows = (size_t)b->target_len[0];
     to->sources = b->source_rows, to->targets = b->target_rows;
     memcpy(to->source, b->source, to->sources * sizeof *to->source);
     memcpy(to->target, b->target, to->targets * sizeof *to->target);
     hd_run_begin(r, HD_INFERENCE);
-    hd_watch_begin(r, &w);
+    hd_witness_begin(r, &w);
     hd_learner_rows(l, b, NULL);
-    hd_watch_end(r);
+    hd_witness_end(r);
     hd_status s = hd_run_status(r, err);
     if (!s && w.count != to->sources * to->targets)
         s = hd_err_set(err, HD_EARG, "attention of %zu words to %zu gave %zu weights", to->targets,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lab/watch.h"
+#include "lab/witness.h"
 
 enum {
     WIDTH = 32,
@@ -131,12 +131,12 @@ hd_status hd_narrator_say(int32_t to[PICTURES][LENGTH], hd_narrator *n, hd_err *
 
 hd_status hd_narrator_gaze(double to[ROOM], size_t *count, hd_narrator *n, size_t picture, hd_err *err)
 {
-    hd_watch w = {.to = to, .room = ROOM};
+    hd_witness w = {.to = to, .room = ROOM};
     int32_t word[LENGTH], len = (int32_t)hd_narrator_truth(word, &n->album.scene[picture]);
     hd_run_begin(n->run, HD_INFERENCE);
-    hd_watch_begin(n->run, &w);
+    hd_witness_begin(n->run, &w);
     rows_of(n, picture, 1, word, &len, (size_t)len);
-    hd_watch_end(n->run);
+    hd_witness_end(n->run);
     *count = w.count;
     return hd_run_status(n->run, err);
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lab/watch.h"
+#include "lab/witness.h"
 
 enum {
     PAGES = 2,

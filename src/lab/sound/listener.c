@@ -2,7 +2,7 @@
 #include "lab/sound/listener.h"
 
 #include "base/mem.h"
-#include "lab/watch.h"
+#include "lab/witness.h"
 
 enum { WIDTH = 24, ITEMS = HD_LISTENER_ITEMS, BINS = HD_LISTENER_BINS, JUDGED = 2 };
 
@@ -138,13 +138,13 @@ hd_status hd_listener_judge(double *share, hd_listener *l, hd_err *err)
 hd_status hd_listener_gaze(double *to, size_t room, size_t *rows, hd_listener *l, uint64_t number,
                            hd_err *err)
 {
-    hd_watch w = {.to = to, .room = room};
+    hd_witness w = {.to = to, .room = room};
     hd_encoded memory;
     draw(l->lot, l->seed, 2 * (JUDGED + number) + 1, 1);
     hd_run_begin(l->run, HD_INFERENCE);
-    hd_watch_begin(l->run, &w);
+    hd_witness_begin(l->run, &w);
     rows_of(l, &memory);
-    hd_watch_end(l->run);
+    hd_witness_end(l->run);
     *rows = w.count / l->lot->words;
     return hd_run_status(l->run, err);
 }

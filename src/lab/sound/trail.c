@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lab/watch.h"
+#include "lab/witness.h"
 
 enum { UTTERANCES = 16 };
 

@@ -1,12 +1,12 @@
 /* Weights of attention, taken by a probe, and what of them lies where. */
-#include "lab/watch.h"
+#include "lab/witness.h"
 
 #include <string.h>
 
 /* All rows at once, or one after the other. */
 static void take(void *context, hd_run *r, const hd_offer *offer)
 {
-    hd_watch *w = context;
+    hd_witness *w = context;
     const size_t n = hd_count_of(offer->t);
     hd_real *x;
     if (strcmp(offer->name, "dec.0.cross.softmax") || w->count + n > w->room) return;
@@ -14,13 +14,13 @@ static void take(void *context, hd_run *r, const hd_offer *offer)
         for (size_t i = 0; i < n; i++) w->to[w->count++] = (double)x[i];
 }
 
-void hd_watch_begin(hd_run *r, hd_watch *w)
+void hd_witness_begin(hd_run *r, hd_witness *w)
 {
     w->probe = (hd_probe){.take = take, .context = w};
     r->probe = &w->probe;
 }
 
-void hd_watch_end(hd_run *r)
+void hd_witness_end(hd_run *r)
 {
     r->probe = NULL;
 }
