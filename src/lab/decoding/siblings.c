@@ -1,13 +1,10 @@
 /* The context of a path, computed once for all its children: the same search with fewer looks. */
 #include <math.h>
-#include <string.h>
 
-#include "decode/search.h"
-#include "lab/learner.h"
+#include "lab/decoding/looks.h"
 #include "lab/sweep.h"
-#include "model/stepper_parts.h"
 
-enum { WIDTH = 16, WORDS = 8, LENGTH = 6, UPDATES = 60, ITEMS = 8, POINTS = 5 };
+enum { WIDTH = 16, WORDS = 8, LENGTH = 6, UPDATES = 60, POINTS = 5 };
 static const int32_t beams[POINTS] = {1, 2, 4, 8, 16};
 
 /* By the first pseudocode a path looks when it is extended; by the second, as printed, each path that is
@@ -17,79 +14,6 @@ enum { EACH, PRINTED, ONCE, KINDS };
 static const char *const names[] = {"each path looks (first pseudocode)",
                                     "for its children, as printed (second)",
                                     "once for children that live on (heed)"};
-
-/* A stepper that counts paths that are extended, and rows of queries that attention is computed for: with
-   those that a device fills a step up with. */
-typedef struct counting {
-    hd_stepper of;
-    size_t extended, looks;
-} counting;
-
-static hd_tensor *count_join(hd_run *r, void *context, size_t n)
-{
-    counting *c = context;
-    c->extended += n;
-    return c->of.join(r, c->of.context, n);
-}
-
-static hd_tensor *count_step(hd_run *r, void *context, const int32_t *ids, size_t live)
-{
-    counting *c = context;
-    c->extended += live;
-    return c->of.step(r, c->of.context, ids, live);
-}
-
-static hd_status count_pick(hd_run *r, void *context, const int32_t *parent, size_t n)
-{
-    counting *c = context;
-    return c->of.pick(r, c->of.context, parent, n);
-}
-
-static void count_queries(void *context, hd_run *r, const hd_offer *offer)
-{
-    (void)r;
-    if (!strcmp(offer->name, "dec.0.cross.query")) ((counting *)context)->looks += hd_rows_of(offer->t);
-}
-
-/* shared: siblings share what their parent sees. */
-static hd_status search(hd_found **out, counting *c, const hd_learner *l, size_t beam, bool shared,
-                        hd_err *err)
-{
-    hd_run *r = l->run;
-    const hd_learner_lot *lot = l->lot;
-    const hd_probe probe = {.take = count_queries, .context = c}, *before = r->probe;
-    const hd_search_opt o = {.kind = beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY,
-                             .beam = beam,
-                             .best = beam,
-                             .end = HD_LEARNER_END,
-                             .max_length = 2 * LENGTH,
-                             .stop = HD_STOP_BEST};
-    *c = (counting){0};
-    hd_status s =
-        hd_encdec_stepper(&c->of, l->model, lot->source, lot->source_len, ITEMS, HD_LEARNER_BEGIN, err);
-    if (s) return s;
-    if (!shared) c->of.pick = hd_stepping_pick;
-    hd_stepper outer = c->of;
-    outer.join = count_join, outer.step = count_step, outer.pick = count_pick, outer.context = c;
-    r->probe = &probe;
-    s = hd_search(out, r, &outer, &o, err);
-    r->probe = before;
-    hd_stepper_release(&c->of);
-    return s;
-}
-
-/* Between scores of two searches, the largest; infinite where the best sentences differ. */
-static double apart(const hd_found *a, const hd_found *b)
-{
-    double most = a->guesses == b->guesses ? 0 : INFINITY;
-    for (size_t i = 0; i < ITEMS; i++) {
-        const hd_guess *x = hd_found_at(a, i), *y = hd_found_at(b, i);
-        if (x->length != y->length || memcmp(x->ids, y->ids, x->length * sizeof *x->ids)) return INFINITY;
-    }
-    for (size_t i = 0; i < a->guesses && most < INFINITY; i++)
-        most = fmax(most, fabs(a->guess[i].sum - b->guess[i].sum));
-    return most;
-}
 
 /* Looks a sentence and beam, by each way of counting; *most: how far scores are apart. */
 static hd_status measure(hd_sweep *w, double *most, const hd_lab *lab, int i, hd_err *err)
@@ -107,15 +31,14 @@ static hd_status measure(hd_sweep *w, double *most, const hd_lab *lab, int i, hd
     if (!s) s = hd_learner_learn(&l, UPDATES, UPDATES, 0.01, NULL, err);
     if (!s) hd_learner_draw(l.lot, &l, LENGTH, 1);
     for (size_t k = 0; !s && k < POINTS; k++) {
-        counting each, once;
-        hd_found *a = NULL, *b = NULL;
-        s = search(&a, &each, &l, (size_t)beams[k], false, err);
-        if (!s) s = search(&b, &once, &l, (size_t)beams[k], true, err);
-        if (!s) *most = fmax(*most, each.looks >= each.extended ? apart(a, b) : INFINITY);
-        w->value[EACH][i][k] = (double)each.extended / ITEMS;
-        w->value[PRINTED][i][k] = (double)(each.extended + ITEMS) / ITEMS;
-        w->value[ONCE][i][k] = (double)once.looks / ITEMS;
-        hd_found_free(a), hd_found_free(b);
+        hd_looks each = {0}, once = {0};
+        s = hd_looks_search(&each, &l, (size_t)beams[k], false, err);
+        if (!s) s = hd_looks_search(&once, &l, (size_t)beams[k], true, err);
+        if (!s) *most = fmax(*most, each.looks >= each.extended ? hd_looks_apart(&each, &once) : INFINITY);
+        w->value[EACH][i][k] = (double)each.extended / HD_LOOKS_ITEMS;
+        w->value[PRINTED][i][k] = (double)(each.extended + HD_LOOKS_ITEMS) / HD_LOOKS_ITEMS;
+        w->value[ONCE][i][k] = (double)once.looks / HD_LOOKS_ITEMS;
+        hd_looks_release(&each), hd_looks_release(&once);
     }
     hd_learner_close(&l);
     return s;
@@ -136,7 +59,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
             "A GRU with attention, %d wide, has begun to learn to say %d words backwards. Its beam "
             "search of %d sentences is run twice, and each time the queries are counted that attention "
             "is computed for.",
-            WIDTH, LENGTH, ITEMS);
+            WIDTH, LENGTH, HD_LOOKS_ITEMS);
         w->title = "How often attention is computed in a beam search", w->across = "width K of the beam";
         w->upward = "looks at the source, for each sentence";
         w->caption = "Looks for each sentence", w->corner = "width of the beam", w->format = "%.1f";
