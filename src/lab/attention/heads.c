@@ -1,48 +1,11 @@
 /* Heads: shapes and counts as Keras prints them, what a head is, and one or several of them learned. */
 #include <math.h>
 
+#include "lab/attention/printed.h"
 #include "lab/desk.h"
 #include "lab/learner.h"
-#include "nn/layer.h"
 
 enum { WIDTH = 16, LENGTH = 6, HEADS = 4, KINDS = 3, ACROSS = HEADS * (LENGTH + 1) - 1 };
-
-static const struct {
-    int heads;
-    size_t key_dim, printed; /* parameters, by golden.json */
-} layers[] = {{1, 2, 150}, {3, 2, 418}, {3, 5, 1021}};
-enum { LAYERS = sizeof layers / sizeof *layers };
-
-/* A layer of attention: its parameters, and the shape of what it makes of LENGTH rows. */
-static hd_status build(size_t *numbers, size_t *inner, size_t shape[2], const hd_lab *lab, size_t width,
-                       int heads, size_t key_dim, hd_err *err)
-{
-    hd_run *r = lab->run;
-    hd_params p;
-    hd_rng rng = hd_rng_make(lab->seed, 8);
-    hd_params_init(&p, r->backend);
-    hd_mha m = hd_mha_make(&p, &(hd_mha_opt){.width = width,
-                                             .head_width = key_dim,
-                                             .heads = heads,
-                                             .init = {HD_INIT_XAVIER, 1, 0},
-                                             .name = "mha",
-                                             .query = "query",
-                                             .key = "key",
-                                             .value = "value",
-                                             .out = "output"});
-    hd_status s = hd_params_ready(&p, false, err);
-    if (!s) s = hd_params_draw(&p, lab->seed, err);
-    if (!s) {
-        hd_run_begin(r, HD_INFERENCE);
-        hd_rows x = hd_desk_item(r, hd_desk_normal(r, LENGTH, width, &rng));
-        hd_tensor *y = hd_mha_of(r, &m, x, x, HD_FULL, NULL).t;
-        *numbers = hd_params_size(&p), *inner = hd_cols_of(&m.out.w->t);
-        shape[0] = y ? hd_rows_of(y) : 0, shape[1] = y ? hd_cols_of(y) : 0;
-        s = hd_run_status(r, err);
-    }
-    hd_params_release(&p);
-    return s;
-}
 
 /* How far four heads together are from each of them alone, side by side; and their weights from sums of 1. */
 static hd_status compare(double *apart, double *sums, double *weight, const hd_lab *lab, uint64_t seed,
@@ -82,15 +45,9 @@ static hd_status learn(double *share, const hd_lab *lab, int heads, uint64_t see
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
-    size_t numbers[LAYERS + 1] = {0}, inner[LAYERS + 1] = {0}, shape[LAYERS + 1][2] = {0};
     double apart = 0, sums = 0, weight[HEADS * LENGTH * LENGTH];
     hd_spread right[KINDS];
-    bool counted = true;
-    hd_status s = build(&numbers[LAYERS], &inner[LAYERS], shape[LAYERS], lab, 4, 8, 4, err);
-    for (size_t i = 0; !s && i < LAYERS; i++) {
-        s = build(&numbers[i], &inner[i], shape[i], lab, WIDTH, layers[i].heads, layers[i].key_dim, err);
-        counted = counted && numbers[i] == layers[i].printed && shape[i][0] == LENGTH && shape[i][1] == WIDTH;
-    }
+    hd_status s = hd_printed_put(to, lab, err);
     for (int i = 0; !s && i < lab->seeds; i++) {
         double one, sum;
         s = compare(&one, &sum, weight, lab, lab->seed + (uint64_t)i, err);
@@ -103,17 +60,6 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
         if (!s) s = hd_lab_tell(lab, (k + 1.0) / KINDS, err);
         if (s) return s;
         right[k] = hd_spread_of(v, (size_t)lab->seeds);
-    }
-    hd_paper_say(
-        to,
-        "A layer with h heads has h maps of queries, keys and values, each key_dim columns wide; six rows "
-        "of 16 numbers go in, and as many come out.");
-    hd_paper_table_of(to, "MultiHeadAttention on (None, 6, 16), as Keras prints it", 7, 0);
-    hd_paper_row(to, "heads\tkey_dim\tquery, key, value\tbias\toutput\tscores\tparameters");
-    for (size_t i = 0; i < LAYERS; i++) {
-        const int h = layers[i].heads, k = (int)(inner[i] / (size_t)h);
-        hd_paper_row(to, "%d\t%d\t(16, %d, %d)\t(%d, %d)\t(%d, %d, 16), (16)\t(None, %d, 6, 6)\t%zu", h, k, h,
-                     k, h, k, h, k, h, numbers[i]);
     }
     double shown[LENGTH * ACROSS];
     for (int i = 0; i < LENGTH * ACROSS; i++) {
@@ -132,14 +78,6 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_paper_table_of(to, "Which brackets close those that are open, eight of them, 32 columns in all", 2, 1);
     hd_paper_cell(to, "heads"), hd_paper_cell(to, "brackets right, %%");
     for (int k = 0; k < KINDS; k++) hd_paper_cell(to, "%d", tried[k]), hd_spread_percent(to, right[k]);
-    hd_paper_claim(
-        to, "The layers have 150, 418 and 1021 parameters and give back what shape they got.", counted,
-        "%zu, %zu and %zu. For one head the slide lists (16, 1, 2) four times, which would be nine tensors; "
-        "the layer has eight.",
-        numbers[0], numbers[1], numbers[2]);
-    hd_paper_claim(to, "Eight heads of four columns go from 4 to 32 and back to 4.",
-                   inner[LAYERS] == 32 && shape[LAYERS][1] == 4, "From 4 to %zu to %zu.", inner[LAYERS],
-                   shape[LAYERS][1]);
     hd_paper_claim(to, "A head is attention of its own; results lie side by side.", apart < 1e-5,
                    "Four heads together are the four alone to %.1g.", apart);
     hd_paper_claim(to, "Each head has a matrix of weights, whose rows sum to 1.", sums < 1e-5,
@@ -158,7 +96,6 @@ const hd_experiment hd_experiment_heads = {
     .lecture = 1,
     .rows = "131-134",
     .claim = "Several heads look at a sentence independently, each with maps of its own; their results are "
-             "put side by "
-             "side and mapped back to the width.",
+             "put side by side and mapped back to the width.",
     .run = run,
 };
