@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "lab/decoding/chance.h"
+#include "lab/decoding/slope.h"
 #include "lab/desk.h"
 
 enum { WORDS = 3, MANY = HD_CHANCE_DRAWS, HEATS = 6 };
@@ -51,41 +52,14 @@ static hd_status draw(found *to, const hd_lab *lab, uint64_t seed, hd_err *err)
     return hd_run_status(r, err);
 }
 
-/* What a random sum of softmax((G + log Y) / T) changes by when log Y does: the engine's gradient, and
-   differences. */
-static hd_status differ(double *gap, double *size, const hd_lab *lab, uint64_t seed, hd_err *err)
+/* Of a random sum of softmax((G + log Y) / T), by log Y. */
+static hd_status differ(hd_slope *to, const hd_lab *lab, uint64_t seed, hd_err *err)
 {
-    const double t = 0.5, step = 0.01;
-    hd_run *r = lab->run;
     hd_rng rng = hd_rng_make(seed, 5);
-    double start[WORDS], by[WORDS], g[WORDS] = {0}, value[WORDS][2];
+    double x[WORDS], by[WORDS];
     for (int i = 0; i < WORDS; i++)
-        start[i] = log(y[i]) - log(-log(hd_rng_unit(&rng))), by[i] = hd_rng_normal(&rng);
-    for (int k = -1; k < 2 * WORDS; k++) {
-        double x[WORDS], w[WORDS];
-        for (int i = 0; i < WORDS; i++) x[i] = start[i] + (k >= 0 && k / 2 == i ? (k % 2 ? step : -step) : 0);
-        hd_run_begin(r, HD_TRAIN);
-        hd_tensor *leaf = hd_desk_rows(r, 1, WORDS, x);
-        if (leaf) leaf->wants_grad = true;
-        hd_tensor *soft = hd_softmax(r, hd_scale(r, leaf, (float)(1 / t)));
-        hd_desk_read(w, r, soft);
-        hd_sum_loss(r, hd_mul(r, soft, hd_desk_rows(r, 1, WORDS, by)), 1);
-        hd_backward(r);
-        hd_status s = hd_run_status(r, err);
-        if (s) return s;
-        if (k < 0) {
-            hd_desk_read(g, r, leaf->grad);
-            continue;
-        }
-        value[k / 2][k % 2] = 0;
-        for (int i = 0; i < WORDS; i++) value[k / 2][k % 2] += w[i] * by[i];
-    }
-    *gap = *size = 0;
-    for (int i = 0; i < WORDS; i++) {
-        *gap = fmax(*gap, fabs(g[i] - (value[i][1] - value[i][0]) / (2 * step)));
-        *size = fmax(*size, fabs(g[i]));
-    }
-    return hd_run_status(r, err);
+        x[i] = log(y[i]) - log(-log(hd_rng_unit(&rng))), by[i] = hd_rng_normal(&rng);
+    return hd_slope_measure(to, lab->run, x, by, WORDS, 0.5, err);
 }
 
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
@@ -99,12 +73,11 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_status s = hd_run_status(r, err);
     for (int i = 0; i < WORDS; i++) far = fmax(far, fabs(w[i] - by_hand[i]));
     for (int i = 0; !s && i < lab->seeds; i++) {
-        double one, most;
+        hd_slope one = {0};
         s = draw(&f[i], lab, lab->seed + (uint64_t)i, err);
-        if (!s) s = differ(&one, &most, lab, lab->seed + (uint64_t)i, err);
-        if (!s)
-            chi = fmax(chi, hd_chance_off(f[i].share, y, WORDS)), gap = fmax(gap, one),
-            size = fmin(size, most);
+        if (!s) s = differ(&one, lab, lab->seed + (uint64_t)i, err);
+        chi = fmax(chi, hd_chance_off(f[i].share, y, WORDS));
+        gap = fmax(gap, one.gap), size = fmin(size, one.size);
     }
     if (s) return s;
     hd_paper_say(
