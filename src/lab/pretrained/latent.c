@@ -1,8 +1,7 @@
 /* Latent attention: what a cache keeps of a word, and what that costs, by the rank. */
 #include <math.h>
 
-#include "base/rng.h"
-#include "lab/language/pupil.h"
+#include "lab/pretrained/echo.h"
 #include "lab/pretrained/twins.h"
 
 static const size_t ranks[] = {1, 2, 4, 8, 16};
@@ -14,34 +13,16 @@ enum {
     HEAD = WIDTH / 2,
     ROTATED = 8
 };
-enum { UPDATES = 200, PERIOD = 4, LETTERS = 12, STREAM = 4000, HELD_BACK = 960 };
-#define KEPT 0.8 /* share of words that are those a period before */
+enum { UPDATES = 200, STREAM = 4000, HELD_BACK = 960 };
 
 /* rank 0: ordinary attention. */
 static hd_lm_opt model_of(size_t rank)
 {
-    hd_lm_opt o = hd_pupil_model(HD_LM_llama, WIDTH, HD_PUPIL_FIRST + LETTERS);
+    hd_lm_opt o = hd_pupil_model(HD_LM_llama, WIDTH, HD_PUPIL_FIRST + HD_ECHO_WORDS);
     if (rank)
         o.stack.latent =
             (hd_latent_opt){.rank = rank, .plain = HEAD - ROTATED, .rotated = ROTATED, .value = HEAD};
     return o;
-}
-
-static void draw(int32_t *ids, uint64_t seed)
-{
-    hd_rng rng = hd_rng_make(seed, 3);
-    for (size_t i = 0; i < STREAM; i++)
-        ids[i] = i >= PERIOD && hd_rng_unit(&rng) < KEPT
-                     ? ids[i - PERIOD]
-                     : HD_PUPIL_FIRST + (int32_t)hd_rng_below(&rng, LETTERS);
-}
-
-/* Nats a word of who knows all that can be known: the first words of a window can only be guessed. */
-static double floor_of(void)
-{
-    const double other = (1 - KEPT) / LETTERS, same = KEPT + other;
-    const double later = -same * log(same) - (LETTERS - 1) * other * log(other);
-    return (PERIOD * log(LETTERS) + (HD_PUPIL_WINDOW - PERIOD) * later) / HD_PUPIL_WINDOW;
 }
 
 /* Numbers of a word in the cache, once a few words are in it. */
@@ -66,7 +47,7 @@ static hd_status learn(double *nats, size_t *numbers, const hd_lab *lab, size_t 
     const hd_lm_opt o = model_of(rank);
     int32_t ids[STREAM];
     hd_pupil p;
-    draw(ids, seed);
+    hd_echo_draw(ids, STREAM, seed);
     hd_status s = hd_pupil_open(&p, lab->run, &o, seed, err);
     if (!s) s = hd_pupil_learn(&p, ids, STREAM - HELD_BACK, lab->full ? 4 * UPDATES : UPDATES, 0.01, err);
     if (!s) s = hd_pupil_judge(nats, &p, ids + STREAM - HELD_BACK, HELD_BACK, HD_PUPIL_WINDOW, err);
@@ -105,7 +86,7 @@ static void judge(hd_paper *to, const hd_spread *nats, const size_t *numbers, do
     hd_paper_claim(
         to, "A cache of short vectors is nearly as good as one of all keys and values.",
         enough < RANKS && 3 * numbers[enough] <= numbers[ORDINARY] &&
-            full->high < (floor_of() + log(LETTERS)) / 2,
+            full->high < (hd_echo_floor() + log(HD_ECHO_WORDS)) / 2,
         "From rank %zu on the loss is within 0.1 nats of that of ordinary attention, with %zu numbers of a "
         "word in place of %zu.",
         ranks[enough < RANKS ? enough : RANKS - 1], numbers[enough < RANKS ? enough : RANKS - 1],
@@ -114,7 +95,7 @@ static void judge(hd_paper *to, const hd_spread *nats, const size_t *numbers, do
         to, "What is too short does not do.", nats[0].low > full->high + 0.3,
         "With rank 1 the loss is %.2f nats, with ordinary attention %.2f; what can be known leaves %.2f. One "
         "number that is made 1 long is a sign: it tells two words apart, not %d.",
-        nats[0].mean, full->mean, floor_of(), LETTERS);
+        nats[0].mean, full->mean, hd_echo_floor(), HD_ECHO_WORDS);
     hd_paper_claim(to, "With a vector as wide as the model it is ordinary attention.", gap < 1e-5,
                    "With the same weights the two differ by %.1g nats.", gap);
 }
@@ -138,12 +119,10 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_paper_say(
         to,
         "A Transformer of one block, %d wide, reads words of which most are those %d places before: it has "
-        "to "
-        "look back and say what it finds. Ordinary attention keeps keys and values of all heads; latent "
+        "to look back and say what it finds. Ordinary attention keeps keys and values of all heads; latent "
         "attention keeps one short vector that they are made of, and %d numbers that tell places. "
-        "DeepSeek-V3 "
-        "keeps 576 numbers of a word and layer where its 128 heads have 40,960.",
-        WIDTH, PERIOD, ROTATED);
+        "DeepSeek-V3 keeps 576 numbers of a word and layer where its 128 heads have 40,960.",
+        WIDTH, HD_ECHO_PERIOD, ROTATED);
     put(to, spread, numbers);
     judge(to, spread, numbers, gap);
     return HD_OK;
@@ -155,7 +134,6 @@ const hd_experiment hd_experiment_latent = {
     .lecture = 1,
     .rows = "183",
     .claim = "Keys and values of all heads can come from one short vector, so that a cache keeps a fraction "
-             "of the "
-             "bytes.",
+             "of the bytes.",
     .run = run,
 };
