@@ -4,9 +4,8 @@
 #include "base/system/clock.h"
 #include "lab/decoder/answer.h"
 #include "lab/decoder/published.h"
+#include "lab/decoder/sight.h"
 #include "lab/sweep.h"
-
-/* -- trained here -- */
 
 static const struct {
     const char *name, *encoder, *decoder;
@@ -25,7 +24,7 @@ static const struct {
      0.01},
     {"Transformer", "transformer:2", "transformer:2", {0}, 0.005},
 };
-enum { KINDS = sizeof kinds / sizeof *kinds, TRANSFORMER = KINDS - 1, WORDS = 10, LONGEST = 4, WIDTH = 32 };
+enum { KINDS = sizeof kinds / sizeof *kinds, TRANSFORMER = KINDS - 1, SHORTEST = 2, LONGEST = 4, WIDTH = 32 };
 static const int32_t updates[] = {0, 40, 80, 120, 160, 200};
 enum { POINTS = sizeof updates / sizeof *updates, LAST = POINTS - 1 };
 
@@ -33,25 +32,14 @@ typedef struct costs {
     double parameters[KINDS], flops[KINDS], seconds[KINDS]; /* of training; seconds: the least of any seed */
 } costs;
 
-static hd_learner_opt options(const char *encoder, const char *decoder, uint64_t seed)
-{
-    return (hd_learner_opt){.encoder = encoder,
-                            .decoder = decoder,
-                            .exercise = HD_EXERCISE_expand,
-                            .plain = WORDS,
-                            .shortest = 2,
-                            .longest = LONGEST,
-                            .seed = seed,
-                            .model = hd_learner_model(WIDTH)};
-}
-
 static hd_status learn(double *bleu, const hd_lab *lab, size_t k, uint64_t seed, void *context, hd_err *err)
 {
     const uint32_t times = lab->full ? 4 : 1;
     costs *c = context;
-    hd_learner_opt o = options(kinds[k].encoder, kinds[k].decoder, seed);
+    hd_learner_opt o = hd_learner_block(HD_EXERCISE_expand, LONGEST, WIDTH, seed);
     hd_learner l;
     double seconds = 0;
+    o.encoder = kinds[k].encoder, o.decoder = kinds[k].decoder, o.shortest = SHORTEST;
     o.model.recurrent = kinds[k].r;
     hd_status s = hd_learner_open(&l, lab->run, &o, err);
     for (int i = 0; !s && i < POINTS; i++) {
@@ -74,81 +62,16 @@ static hd_status learn(double *bleu, const hd_lab *lab, size_t k, uint64_t seed,
     return s;
 }
 
-/* -- what a row sees -- */
-
-static const struct {
-    const char *name, *encoder;
-    size_t reach; /* words on each side; 0: all */
-} sights[] = {{"1 convolution of 3", "conv3:1", 1},
-              {"2 convolutions of 3", "conv3:2", 2},
-              {"4 convolutions of 3", "conv3:4", 4},
-              {"GRU both ways", "bi-gru:1", 0},
-              {"1 block of self-attention", "transformer:1", 0}};
-enum { SIGHTS = sizeof sights / sizeof *sights, ROWS = 15, MIDDLE = ROWS / 2 };
-
-/* How many words change the row in the middle. */
-static hd_status see(size_t *seen, const hd_lab *lab, const char *encoder, hd_err *err)
-{
-    hd_learner_opt o = options(encoder, "gru:1", lab->seed);
-    hd_run *r = lab->run;
-    hd_learner l;
-    hd_real row[2][WIDTH * 2 * ROWS];
-    o.model.recurrent = kinds[0].r;
-    hd_status s = hd_learner_open(&l, r, &o, err);
-    *seen = 0;
-    for (int32_t at = -1; !s && at < ROWS; at++) {
-        int32_t ids[ROWS], len = ROWS;
-        for (int32_t i = 0; i < ROWS; i++) ids[i] = HD_LEARNER_FIRST + (i == at ? 1 : 0);
-        hd_run_begin(r, HD_INFERENCE);
-        hd_encoded x = hd_encdec_encode(
-            r, l.model, &(hd_items){.seg = hd_seg_of(r, &len, 1, NULL), .ids = hd_ints(r, ids, ROWS)});
-        if (x.rows.t) hd_read(r, x.rows.t, row[at >= 0]);
-        s = hd_run_status(r, err);
-        const size_t cols = x.rows.t ? hd_cols_of(x.rows.t) : 0;
-        double moved = 0;
-        for (size_t c = MIDDLE * cols; at >= 0 && c < (MIDDLE + 1) * cols; c++)
-            moved = fmax(moved, fabs((double)(row[1][c] - row[0][c])));
-        *seen += moved > 0;
-    }
-    hd_learner_close(&l);
-    return s;
-}
-
-static hd_status look(hd_paper *to, const hd_lab *lab, hd_err *err)
-{
-    bool as_said = true;
-    hd_status s = HD_OK;
-    hd_paper_table_of(to, "Words that the row in the middle of 15 depends on", 2, 1);
-    hd_paper_cell(to, "encoder"), hd_paper_cell(to, "words");
-    for (int i = 0; !s && i < SIGHTS; i++) {
-        size_t seen = 0;
-        s = see(&seen, lab, sights[i].encoder, err);
-        as_said = as_said && seen == (sights[i].reach ? 2 * sights[i].reach + 1 : ROWS);
-        hd_paper_cell(to, "%s", sights[i].name), hd_paper_cell(to, "%zu", seen);
-    }
-    hd_paper_claim(to,
-                   "A convolution sees what its filter spans, and needs layers to see further; "
-                   "self-attention sees all in one.",
-                   as_said,
-                   "L convolutions of 3 see 2 L + 1 words; one block of attention sees all %d, as a GRU "
-                   "does, which needs a step for each.",
-                   ROWS);
-    return s;
-}
-
 static void judge(hd_paper *to, const hd_sweep *w, const costs *c)
 {
     hd_paper_table_of(to, "Trained here on one corpus", 5, 1);
-    hd_paper_cell(to, "translator"), hd_paper_cell(to, "BLEU"), hd_paper_cell(to, "parameters"),
-        hd_paper_cell(to, "FLOPs"), hd_paper_cell(to, "seconds");
+    hd_paper_row(to, "translator\tBLEU\tparameters\tFLOPs\tseconds");
     double least = 100;
     for (int k = 0; k < KINDS; k++) {
         const hd_spread *b = &w->spread[k][LAST];
         least = fmin(least, b->low);
-        hd_paper_cell(to, "%s", kinds[k].name),
-            hd_paper_cell(to, "%.1f (%.1f to %.1f)", b->mean, b->low, b->high);
-        hd_paper_cell(to, "%.0f", c->parameters[k]), hd_paper_cell(to, "%.1e", c->flops[k]),
-            hd_paper_cell(to, "%.2f", c->seconds[k]);
+        hd_paper_row(to, "%s\t%.1f (%.1f to %.1f)\t%.0f\t%.1e\t%.2f", kinds[k].name, b->mean, b->low, b->high,
+                     c->parameters[k], c->flops[k], c->seconds[k]);
     }
     const hd_spread *own = &w->spread[TRANSFORMER][LAST];
     bool best = true;
@@ -184,7 +107,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_published_put(to);
     s = hd_sweep_measure(w, lab, learn, &c, err);
     if (!s) hd_sweep_put(to, w, lab), judge(to, w, &c);
-    if (!s) s = look(to, lab, err);
+    if (!s) s = hd_sight_put(to, lab, err);
     hd_sweep_free(w);
     return s;
 }
@@ -195,7 +118,6 @@ const hd_experiment hd_experiment_table2 = {
     .lecture = 1,
     .rows = "160, 161, 163",
     .claim = "The Transformer translates better than recurrent and convolutional networks and costs less to "
-             "train, as its paper says; beside that, small ones of "
-             "each kind, trained here on one corpus.",
+             "train, as its paper says; beside that, small ones of each kind, trained here on one corpus.",
     .run = run,
 };
