@@ -29,7 +29,8 @@ typedef struct hd_experiment {
     int lecture;      /* 0 to 4, the one it is first said in */
     const char *rows; /* of docs/lectures.md */
     const char *claim;
-    const char *takes; /* tasks of a model of the user's that it can look at, "classify, regress"; NULL: none */
+    const char
+        *takes; /* tasks of a model of the user's that it can look at, "classify, regress"; NULL: none */
     const char *reads; /* what it looks at that model by, in a folder of the user's: "GLUE"; NULL: nothing */
     hd_status (*run)(hd_paper *to, const hd_lab *lab, hd_err *err);
 } hd_experiment;
@@ -40,6 +41,12 @@ extern const size_t hd_experiment_count;
 
 /* Runs it into a paper, which the caller releases whatever happens. */
 hd_status hd_experiment_run(hd_paper *to, const hd_experiment *x, const hd_lab *lab, hd_err *err);
+
+/* How many times the updates of a small laboratory one has. */
+static inline uint32_t hd_lab_times(const hd_lab *lab)
+{
+    return lab->full ? 4 : 1;
+}
 
 /* HD_ESTOPPED where whoever waits has had enough. */
 hd_status hd_lab_tell(const hd_lab *lab, double share, hd_err *err);

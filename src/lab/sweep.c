@@ -21,6 +21,11 @@ void hd_sweep_free(hd_sweep *w)
     hd_mem_free(w);
 }
 
+void hd_sweep_stretch(hd_sweep *w, const hd_lab *lab)
+{
+    for (size_t i = 0; i < w->points; i++) w->at[i] *= hd_lab_times(lab);
+}
+
 hd_status hd_sweep_measure(hd_sweep *w, const hd_lab *lab, hd_sweep_one *one, void *context, hd_err *err)
 {
     hd_status s = HD_OK;

@@ -43,7 +43,7 @@ static hd_status look(double *share, hd_gaze *g, hd_learner *l, hd_err *err)
 
 static hd_status learn(frames *f, const hd_lab *lab, int number, hd_err *err)
 {
-    const uint32_t times = lab->full ? 4 : 1;
+    const uint32_t times = hd_lab_times(lab);
     hd_learner_opt o = {.encoder = "bi-gru:1",
                         .decoder = "gru:1",
                         .exercise = HD_EXERCISE_reverse,
@@ -78,7 +78,7 @@ static void put_frames(hd_paper *to, const frames *f, const hd_lab *lab)
     for (int i = 0; i <= LENGTH; i++)
         row[i] = word_of(f->gaze.target[i]), col[i] = word_of(f->gaze.source[i]);
     for (int i = 0; i < FRAMES; i++) {
-        snprintf(text[i], sizeof text[i], "after %u updates", (unsigned)updates[i] * (lab->full ? 4 : 1));
+        snprintf(text[i], sizeof text[i], "after %u updates", (unsigned)updates[i] * hd_lab_times(lab));
         caption[i] = text[i];
     }
     hd_paper_film(to, &(hd_film){.cells = {.title = "Where the decoder looks",
@@ -100,7 +100,7 @@ static void put_shares(hd_paper *to, const frames *f, const hd_lab *lab)
     double x[FRAMES];
     hd_spread share[FRAMES];
     for (int i = 0; i < FRAMES; i++) {
-        x[i] = updates[i] * (lab->full ? 4.0 : 1);
+        x[i] = updates[i] * hd_lab_times(lab);
         share[i] = hd_spread_across(&f->share[0][i], sizeof *f->share, lab);
     }
     const hd_spread *first = share, *last = &share[FRAMES - 1];

@@ -25,7 +25,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds, SAME = 0, OPPOSITE = 3 };
 
 static uint32_t updates_of(const hd_lab *lab)
 {
-    return lab->full ? 4 * UPDATES : UPDATES;
+    return hd_lab_times(lab) * UPDATES;
 }
 
 /* The largest weight outside of the window around each word's own place. */

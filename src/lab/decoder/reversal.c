@@ -20,7 +20,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds, AS_IT_STANDS = 0, REVERSED, OPPOSIT
 
 static uint32_t updates_of(const hd_lab *lab)
 {
-    return lab->full ? 4 * UPDATES : UPDATES;
+    return hd_lab_times(lab) * UPDATES;
 }
 
 static hd_status learn(double *share, const hd_lab *lab, size_t k, uint64_t seed, void *context, hd_err *err)

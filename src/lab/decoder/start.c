@@ -27,7 +27,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds, ATTENDING = 5, LEARNED = 2 };
 
 static uint32_t updates_of(const hd_lab *lab)
 {
-    return lab->full ? 4 * UPDATES : UPDATES;
+    return hd_lab_times(lab) * UPDATES;
 }
 
 /* The learned first state, or nothing. */

@@ -34,7 +34,7 @@ typedef struct costs {
 
 static hd_status learn(double *bleu, const hd_lab *lab, size_t k, uint64_t seed, void *context, hd_err *err)
 {
-    const uint32_t times = lab->full ? 4 : 1;
+    const uint32_t times = hd_lab_times(lab);
     costs *c = context;
     hd_learner_opt o = hd_learner_block(HD_EXERCISE_expand, LONGEST, WIDTH, seed);
     hd_learner l;
@@ -96,7 +96,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     costs c = {0};
     hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, updates, POINTS, err);
     if (s) return s;
-    for (int i = 0; i < POINTS; i++) w->at[i] *= lab->full ? 4 : 1;
+    hd_sweep_stretch(w, lab);
     w->title = "Three ways to translate, on one corpus", w->across = "updates of 32 pairs",
     w->upward = "BLEU of new pairs (mean and spread of all seeds)";
     hd_paper_say(to,

@@ -21,7 +21,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds, DISTANCES = KINDS - 1 };
 
 static hd_status learn(double *nats, const hd_lab *lab, size_t k, uint64_t seed, void *context, hd_err *err)
 {
-    const uint32_t updates = lab->full ? 4 * UPDATES : UPDATES;
+    const uint32_t updates = hd_lab_times(lab) * UPDATES;
     hd_lm_opt o = hd_pupil_model(HD_LM_gpt, WIDTH, HD_PUPIL_FIRST + LETTERS);
     int32_t *ids = hd_mem_array(STREAM, sizeof *ids);
     hd_pupil p;

@@ -34,7 +34,7 @@ static hd_status learn(double *share, const hd_lab *lab, size_t k, uint64_t seed
                         .seed = seed,
                         .model = hd_learner_model(WIDTH)};
     o.model.recurrent = kinds[k].r;
-    return hd_learner_taught(share, lab->run, &o, kinds[k].updates * (lab->full ? 4 : 1), kinds[k].rate,
+    return hd_learner_taught(share, lab->run, &o, kinds[k].updates * hd_lab_times(lab), kinds[k].rate,
                              lengths, LENGTHS, err);
 }
 

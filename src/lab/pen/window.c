@@ -19,7 +19,7 @@ typedef hd_trial trials[KINDS][HD_LAB_SEEDS];
 
 static hd_status learn(double *nats, const hd_lab *lab, size_t k, uint64_t seed, void *context, hd_err *err)
 {
-    const uint32_t times = lab->full ? 4 : 1;
+    const uint32_t times = hd_lab_times(lab);
     trials *t = context;
     hd_penman *w = hd_mem_new(sizeof *w);
     if (!w) return hd_err_nomem(err, sizeof *w);
@@ -88,7 +88,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     trials t;
     hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, updates, POINTS, err);
     if (!s) {
-        for (int i = 0; i < POINTS; i++) w->at[i] *= lab->full ? 4 : 1;
+        hd_sweep_stretch(w, lab);
         w->title = "Writing with and without the text", w->across = "updates of 32 lines",
         w->upward = "nats a point of new lines (mean and spread of all seeds)";
         w->caption = "Nats a point of new lines, by updates", w->corner = "network", w->format = "%.2f",

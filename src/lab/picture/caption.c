@@ -17,7 +17,7 @@ static const char *const measures[MEASURES] = {
 
 static hd_status learn(hd_sweep *w, hd_telling *t, const hd_lab *lab, int number, hd_err *err)
 {
-    const uint32_t times = lab->full ? 4 : 1;
+    const uint32_t times = hd_lab_times(lab);
     hd_narrator n;
     hd_status s = hd_narrator_open(&n, lab->run, lab->seed + (uint64_t)number, err);
     for (int i = 0; !s && i < POINTS; i++) {
@@ -85,7 +85,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     for (int i = lab->seeds; !s && i-- > 0;)
         s = learn(w, t, lab, i, err); /* the first seed last: it is shown */
     if (!s) {
-        for (int i = 0; i < POINTS; i++) w->at[i] *= lab->full ? 4 : 1;
+        hd_sweep_stretch(w, lab);
         w->title = "Captions, and where they come from", w->across = "updates of 32 pictures",
         w->upward = "% (mean and spread of all seeds)";
         w->caption = "Captions and attention, %, by updates", w->corner = "of new pictures",

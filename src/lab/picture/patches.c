@@ -27,7 +27,7 @@ typedef struct found {
 static hd_status learn(double *quarter, const hd_lab *lab, size_t k, uint64_t seed, void *context,
                        hd_err *err)
 {
-    const uint32_t times = lab->full ? 4 : 1;
+    const uint32_t times = hd_lab_times(lab);
     found *f = context;
     double moved = 0;
     hd_viewer v;
@@ -107,7 +107,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_status s = f ? hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, updates, POINTS, err)
                     : hd_err_nomem(err, sizeof *f);
     if (!s) {
-        for (int i = 0; i < POINTS; i++) w->at[i] *= lab->full ? 4 : 1;
+        hd_sweep_stretch(w, lab);
         w->title = "In which quarter is it?", w->across = "updates of 32 pictures";
         w->upward = "quarters said right, % (mean and spread of all seeds)";
         w->scale = 100;

@@ -51,7 +51,7 @@ static hd_status compare(asked *a, hd_finder *f, hd_err *err)
 
 static hd_status learn(asked *a, const hd_lab *lab, int number, hd_err *err)
 {
-    const uint32_t times = lab->full ? 4 : 1;
+    const uint32_t times = hd_lab_times(lab);
     hd_finder f;
     hd_status s = hd_finder_open(&f, lab->run, lab->seed + (uint64_t)number, err);
     for (int i = 0; !s && i < POINTS; i++) {
@@ -98,7 +98,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     asked *a = hd_mem_zero(sizeof *a);
     if (!s && !a) s = hd_err_nomem(err, sizeof *a);
     if (!s) {
-        for (int i = 0; i < POINTS; i++) w->at[i] *= lab->full ? 4 : 1;
+        hd_sweep_stretch(w, lab);
         w->title = "What queries say of new pictures", w->across = "updates of 32 pictures",
         w->upward = "shapes, % (mean and spread of all seeds)";
         w->caption = "Shapes of which queries say it, %, by updates", w->corner = "what is said",

@@ -67,7 +67,7 @@ static hd_status one(double *share, const hd_lab *lab, size_t kind, uint64_t see
     hd_filler f;
     hd_status s = hd_filler_open(&f, lab->run, &o, seed, err);
     for (int i = 0; !s && i < PARTS; i++) {
-        s = hd_blanks_learn(&f, &y->sums, lab->full ? 4 * UPDATES : UPDATES, &rng, err);
+        s = hd_blanks_learn(&f, &y->sums, hd_lab_times(lab) * UPDATES, &rng, err);
         if (!s) s = judge(&share[i], y, kind, (size_t)(seed - lab->seed), &f, err);
     }
     if (!s) s = probe(y, kind, &f, err);
@@ -113,7 +113,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     int32_t at[PARTS];
     study y = {0};
     hd_sweep *w = NULL;
-    for (int i = 0; i < PARTS; i++) at[i] = (i + 1) * UPDATES * (lab->full ? 4 : 1);
+    for (int i = 0; i < PARTS; i++) at[i] = (i + 1) * UPDATES * hd_lab_times(lab);
     hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, at, PARTS, err);
     if (s) return s;
     w->title = "Filling in blanks", w->across = "updates", w->scale = 100;

@@ -49,7 +49,7 @@ static hd_status learn(double *nats, size_t *numbers, const hd_lab *lab, size_t 
     hd_pupil p;
     hd_echo_draw(ids, STREAM, seed);
     hd_status s = hd_pupil_open(&p, lab->run, &o, seed, err);
-    if (!s) s = hd_pupil_learn(&p, ids, STREAM - HELD_BACK, lab->full ? 4 * UPDATES : UPDATES, 0.01, err);
+    if (!s) s = hd_pupil_learn(&p, ids, STREAM - HELD_BACK, hd_lab_times(lab) * UPDATES, 0.01, err);
     if (!s) s = hd_pupil_judge(nats, &p, ids + STREAM - HELD_BACK, HELD_BACK, HD_PUPIL_WINDOW, err);
     if (!s) s = numbers_of(numbers, &p, ids, err);
     hd_pupil_close(&p);

@@ -9,7 +9,7 @@ enum { PARTS = 5, TURNS = 8, PASS = 0, VOTE, KINDS };
 
 static hd_status one(hd_sweep *w, const hd_lab *lab, int number, double worst[2], hd_err *err)
 {
-    const int turns = lab->full ? 4 * TURNS : TURNS;
+    const int turns = (int)hd_lab_times(lab) * TURNS;
     hd_school c;
     hd_status s = hd_school_open(&c, lab, lab->seed + (uint64_t)number, err);
     if (!s) s = hd_school_judge(&w->value[PASS][number][0], &w->value[VOTE][number][0], &c, err);
@@ -60,7 +60,7 @@ static void say(hd_paper *to, const hd_sweep *w, const hd_lab *lab, const double
 static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
 {
     static const char *const names[KINDS] = {"pass@1: one answer", "majority of 16 answers"};
-    const int turns = lab->full ? 4 * TURNS : TURNS;
+    const int turns = (int)hd_lab_times(lab) * TURNS;
     int32_t at[PARTS + 1];
     double worst[2] = {0};
     hd_sweep *w = NULL;

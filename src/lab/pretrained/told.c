@@ -29,8 +29,7 @@ hd_status hd_told_measure(hd_told *to, const hd_lab *lab, uint64_t seed, bool to
     o.stack.relative_span = 4, o.no_positions = true; /* the task stands one word before, wherever that is */
     draw(ids, seed, told);
     hd_status s = hd_pupil_open(&p, lab->run, &o, seed, err);
-    if (!s)
-        s = hd_pupil_learn(&p, ids, STREAM - JUDGED * WINDOW, lab->full ? 4 * UPDATES : UPDATES, 0.01, err);
+    if (!s) s = hd_pupil_learn(&p, ids, STREAM - JUDGED * WINDOW, hd_lab_times(lab) * UPDATES, 0.01, err);
     for (int k = 0; !s && k < JUDGED; k++) {
         int32_t *from = ids + STREAM - (k + 1) * WINDOW;
         s = hd_pupil_words(nats, &p, from, WINDOW, err);

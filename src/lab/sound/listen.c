@@ -22,7 +22,7 @@ typedef struct heard {
 
 static hd_status learn(double *share, const hd_lab *lab, size_t k, uint64_t seed, void *context, hd_err *err)
 {
-    const uint32_t times = lab->full ? 4 : 1;
+    const uint32_t times = hd_lab_times(lab);
     heard *h = context;
     hd_listener l;
     hd_status s = hd_listener_open(&l, lab->run, kinds[k].encoder, seed, err);
@@ -110,7 +110,7 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_status s = h ? hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, updates, POINTS, err)
                     : hd_err_nomem(err, sizeof *h);
     if (!s) {
-        for (int i = 0; i < POINTS; i++) w->at[i] *= lab->full ? 4 : 1;
+        hd_sweep_stretch(w, lab);
         w->title = "Letters from sound", w->across = "updates of 32 utterances",
         w->upward = "letters said right, % (mean and spread of all seeds)";
         w->caption = "Letters said right, %, by updates", w->corner = "encoder", w->format = "%.0f",
