@@ -9,9 +9,9 @@ hd_status hd_sweep_new(hd_sweep **out, const void *rows, size_t size, size_t kin
     hd_sweep *w = hd_mem_zero(sizeof *w);
     if (!w) return hd_err_nomem(err, sizeof *w);
     for (size_t k = 0; k < kinds; k++)
-        w->names[k] = *(const char *const *)(const void *)((const char *)rows + k * size);
-    for (size_t i = 0; i < points; i++) w->at[i] = at ? at[i] : (double)i + 1;
-    w->kind = w->names, w->kinds = kinds, w->x = w->at, w->points = points;
+        w->kind[k] = *(const char *const *)(const void *)((const char *)rows + k * size);
+    for (size_t i = 0; i < points; i++) w->x[i] = at ? at[i] : (double)i + 1;
+    w->kinds = kinds, w->points = points;
     *out = w;
     return HD_OK;
 }
@@ -23,7 +23,7 @@ void hd_sweep_free(hd_sweep *w)
 
 void hd_sweep_stretch(hd_sweep *w, const hd_lab *lab)
 {
-    for (size_t i = 0; i < w->points; i++) w->at[i] *= hd_lab_times(lab);
+    for (size_t i = 0; i < w->points; i++) w->x[i] *= hd_lab_times(lab);
 }
 
 hd_status hd_sweep_measure(hd_sweep *w, const hd_lab *lab, hd_sweep_one *one, void *context, hd_err *err)

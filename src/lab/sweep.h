@@ -11,14 +11,14 @@ typedef struct hd_sweep {
     const char *caption, *corner;        /* of the table, and of its first column; caption NULL: no table */
     const char *format;                  /* of a number in the table: "%.0f" */
     bool log_x, log_y;
-    const char *const *kind; /* names */
+    size_t every; /* the table has each such point, and the last; 0: all */
+    double scale; /* of the numbers that are shown: 100 for percent; 0: 1 */
+    /* set by hd_sweep_new */
+    const char *kind[HD_SWEEP_KINDS]; /* names */
     size_t kinds;
-    const double *x;
+    double x[HD_SWEEP_POINTS];
     size_t points;
-    size_t every;                      /* the table has each such point, and the last; 0: all */
-    double scale;                      /* of the numbers that are shown: 100 for percent; 0: 1 */
-    const char *names[HD_SWEEP_KINDS]; /* where kind and x point to by hd_sweep_new */
-    double at[HD_SWEEP_POINTS];
+    /* measured */
     double value[HD_SWEEP_KINDS][HD_LAB_SEEDS][HD_SWEEP_POINTS];
     hd_spread spread[HD_SWEEP_KINDS][HD_SWEEP_POINTS]; /* of all seeds, scaled; set by hd_sweep_put */
 } hd_sweep;

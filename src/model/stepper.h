@@ -34,8 +34,8 @@ typedef struct hd_stepper {
     /* Tokens that a seat has still to read, where there is a `piece`: until then its scores mean nothing, and
        the token it is given is not taken. */
     size_t (*unread)(const void *context, size_t seat);
-    /* NULL, or gives the one seat that there is the first of *count tokens at once, as many as it can take:
-     *count becomes their number, and the scores behind each of them are those that steps would give. */
+    /* NULL, or gives the one seat that there is the first of *count tokens at once, as many as it can take
+       (their number is then in *count); the scores behind each of them are those that steps would give. */
     hd_tensor *(*read)(hd_run *r, void *context, const int32_t *ids, size_t *count);
     /* NULL, or whether items that begin alike share what was read of the first, also after it has left. */
     bool *share;

@@ -24,7 +24,7 @@ double hd_plot_step(double range);
 
 extern const hd_color hd_plot_paper, hd_plot_ink, hd_plot_faint, hd_plot_grid;
 /* Of what is drawn first, second, ...; they come again after the last. */
-enum { HD_PLOT_COLORS = 8 }; /* and then the first again */
+enum { HD_PLOT_COLORS = 8 };
 hd_color hd_plot_color(size_t number);
 
 #endif

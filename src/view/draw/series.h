@@ -18,8 +18,8 @@ typedef struct hd_series_plot {
     const char *title, *across, *upward; /* what is drawn, and what the axes are */
     const hd_series *series;
     size_t count;
-    bool log_x,
-        log_y; /* axes by powers (of two, four or ten); numbers that have no logarithm are not drawn */
+    /* Axes by powers (of two, four or ten); numbers that have no logarithm are not drawn. */
+    bool log_x, log_y;
     /* laid out */
     double left;                  /* of the axes, in pixels */
     double x_low, x_high, x_step; /* of the axis to the right and its lines; of a log axis logarithms */
