@@ -70,10 +70,11 @@ static void heads_that_share_keys_are_what_they_are_alone(void **state)
     }
 }
 
-enum { PAGED = 7, HEADS = 6, SIZE = 32, WIDE = HEADS * SIZE, BLOCKS = 12 };
+enum { PAGED = 7, HEADS = 6, SIZE = 32, WIDE = HEADS * SIZE, BLOCKS = 13 };
 
-/* One query for each item over keys `length` long, in blocks or one after the other; in new memory. */
-static hd_real *attend_paged(hd_backend *b, const int32_t *length, bool blocks, int window)
+/* One query for each item over keys `length` long, in blocks or one after the other, the first `same` items
+   over the same; in new memory. */
+static hd_real *attend_paged(hd_backend *b, const int32_t *length, size_t same, bool blocks, int window)
 {
     hd_run r = run_on(b);
     enum { MOST = BLOCKS * HD_PAGE_ROWS };
@@ -84,8 +85,11 @@ static hd_real *attend_paged(hd_backend *b, const int32_t *length, bool blocks, 
     for (size_t i = 0; i < MOST * WIDE; i++) spread[i] = NAN; /* what is no key must not matter */
     for (size_t i = 0; i < PAGED; i++) {
         const size_t len = (size_t)length[i];
+        const bool again = i && i < same;
+        if (again) memcpy(page + i * BLOCKS, page, BLOCKS * sizeof *page);
         for (size_t j = 0; j < len; j++, at++) {
-            if (j % HD_PAGE_ROWS == 0)
+            if (again) memcpy(kv + at * WIDE, kv + j * WIDE, WIDE * sizeof *kv);
+            if (j % HD_PAGE_ROWS == 0 && !again)
                 page[i * BLOCKS + j / HD_PAGE_ROWS] = (int32_t)(taken++ * 5 % BLOCKS); /* in no order */
             const size_t row = (size_t)page[i * BLOCKS + j / HD_PAGE_ROWS] * HD_PAGE_ROWS + j % HD_PAGE_ROWS;
             memcpy(spread + row * WIDE, kv + at * WIDE, WIDE * sizeof *kv);
@@ -120,14 +124,36 @@ static void keys_in_blocks_are_keys_one_after_the_other(void **state)
     static const int32_t length[PAGED] = {1, 4, 7, 12, 16, 17, 31};
     hd_backend *b = backend_of("cpu", 1);
     for (int window = 0; window <= 6; window += 6) {
-        hd_real *lying = attend_paged(b, length, false, window),
-                *blocks = attend_paged(b, length, true, window);
+        hd_real *lying = attend_paged(b, length, 1, false, window),
+                *blocks = attend_paged(b, length, 1, true, window);
         for (size_t i = 0; i < PAGED; i++)
             if (memcmp(lying + i * WIDE, blocks + i * WIDE, WIDE * sizeof *lying))
                 fail_msg("window %d: %d keys in blocks give something else", window, length[i]);
         free(lying), free(blocks);
     }
     hd_backend_free(b);
+}
+
+/* Hypotheses of one sentence see the same keys of it; some of them go together, and what others see stands
+   beside them. */
+static void items_that_see_the_same_blocks_are_what_they_are_alone(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        hd_backend *b = backend_of("cpu", threads);
+        for (size_t same = 2; same <= PAGED; same++)
+            for (int32_t keys = 2; keys <= 20; keys += 3) {
+                int32_t length[PAGED];
+                for (size_t i = 0; i < PAGED; i++) length[i] = keys;
+                hd_real *lying = attend_paged(b, length, same, false, 0),
+                        *blocks = attend_paged(b, length, same, true, 0);
+                for (size_t i = 0; i < PAGED; i++)
+                    if (memcmp(lying + i * WIDE, blocks + i * WIDE, WIDE * sizeof *lying))
+                        fail_msg("%zu items see the same %d keys: item %zu is another", same, keys, i);
+                free(lying), free(blocks);
+            }
+        hd_backend_free(b);
+    }
 }
 
 /* Fewer scores than a vector has are weighed in registers, but not where a window begins within a block: the
@@ -164,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heads_that_share_keys_are_what_they_are_alone),
         cmocka_unit_test(keys_in_blocks_are_keys_one_after_the_other),
+        cmocka_unit_test(items_that_see_the_same_blocks_are_what_they_are_alone),
         cmocka_unit_test(few_keys_weigh_what_the_last_of_many_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,36 +199,53 @@ static void head_forward(const job *w, const hd_head *h, const room *s)
 }
 
 /* One query of neighboring heads over keys that are read as they lie: the heads of a key lie side by side or
-   share it, so some keys go through all heads before the next ones come. Every number is what a head alone
-   gives. */
-static void heads_forward(const job *w, const hd_head *h, size_t heads, const room *s)
+   share it, so some keys go through all heads, and all queries that see them, before the next ones come.
+   Every number is what a head alone gives. */
+static void heads_forward(const job *w, const hd_head *h, const hd_near *near, const room *s)
 {
     const hd_attend_args *g = w->g;
     const hd_reach sees = hd_head_reach(h, 0, 1);
+    const size_t all = near->heads * near->items;
     for (size_t j = sees.lo, end; j < sees.hi; j = end) {
         end = (j / NEAR + 1) * NEAR < sees.hi ? (j / NEAR + 1) * NEAR : sees.hi;
-        KERNEL(heads_scores)(h, heads, s->scores, w->stride, (hd_reach){j, end}, s->panel);
+        KERNEL(heads_scores)(h, near, s->scores, w->stride, (hd_reach){j, end}, s->panel);
     }
-    for (size_t i = 0; i < heads; i++) KERNEL(head_weights)(g, h + i, s->scores + i * w->stride, 0, sees);
+    for (size_t i = 0; i < all; i++) KERNEL(head_weights)(g, h + i, s->scores + i * w->stride, 0, sees);
     for (size_t j = sees.lo, end; j < sees.hi || j == sees.lo; j = end) {
         end = (j / NEAR + 1) * NEAR < sees.hi ? (j / NEAR + 1) * NEAR : sees.hi;
-        KERNEL(heads_weigh)
-        (h, heads, g->y, s->scores, w->stride, (hd_reach){j, end}, j == sees.lo, (hd_reach){0, h->dv});
+        for (size_t i = 0; i < all; i += near->heads) KERNEL(heads_weigh)
+        (h + i, near->heads, g->y, s->scores + i * w->stride, w->stride, (hd_reach){j, end}, j == sees.lo,
+         (hd_reach){0, h->dv});
         if (end == sees.hi) break;
     }
-    for (size_t i = 0; h->at->gate && i < heads; i++)
+    for (size_t i = 0; h->at->gate && i < all; i++)
         hd_row_scale(hd_head_y(h + i, g->y, 0), h->dv, ((hd_real *)h->at->gate->data)[h[i].head]);
 }
 
-/* How many units from this one on are such heads of one item; 0 where this one is not. */
-static size_t alike(const job *w, hd_head *h, size_t unit, size_t end)
+/* Whether head h of an item sees the keys that `first` sees, and its query lies `below` rows further down. */
+static bool sees_same(const hd_head *h, const hd_head *first, size_t below)
+{
+    return h->page && h->tq == 1 && h->tk == first->tk && h->qrow == first->qrow + below &&
+           !memcmp(h->page, first->page, (h->tk + HD_PAGE_ROWS - 1) / HD_PAGE_ROWS * sizeof *h->page);
+}
+
+/* From this unit on, such heads of one item and of others that see the same keys: hypotheses of one sentence
+   do. None where this one is not. */
+static hd_near alike(const job *w, hd_head *h, size_t unit, size_t end)
 {
     const hd_attention *at = w->g->at;
-    size_t groups = (size_t)at->kv_heads, n = 0;
-    if (at->heads != at->kv_heads || !KERNEL(single_reads_lines)(w->g)) return 0;
-    for (; unit + n < end && (unit + n) / groups == unit / groups && n < QUERIES; n++) {
-        h[n] = hd_head_at(at, w->g->q, w->g->k, w->g->v, unit / groups, (unit + n) % groups);
-        if (h[n].tq != 1 || !lies(&h[n])) return 0;
+    const size_t groups = (size_t)at->kv_heads;
+    hd_near n = {0, 1};
+    if (at->heads != at->kv_heads || !KERNEL(single_reads_lines)(w->g)) return n;
+    for (size_t i = 0; unit + i < end && i < QUERIES; i++) {
+        const size_t item = (unit + i) / groups - unit / groups;
+        h[i] = hd_head_at(at, w->g->q, w->g->k, w->g->v, (unit + i) / groups, (unit + i) % groups);
+        if (!item && (h[i].tq != 1 || !lies(&h[i]))) return n;
+        if (item && (n.heads < groups || !sees_same(&h[i], h, item))) break;
+        if (!item)
+            n.heads++;
+        else if ((i + 1) % groups == 0)
+            n.items++;
     }
     return n;
 }
@@ -245,7 +262,7 @@ static size_t shared(const job *w, hd_head *h, size_t unit, const room *s)
         n = each - e < QUERIES ? each - e : QUERIES;
         for (size_t i = 0; i < n; i++)
             h[i] = hd_head_at(at, w->g->q, w->g->k, w->g->v, unit / groups, first + e + i);
-        heads_forward(w, h, n, s);
+        heads_forward(w, h, &(hd_near){n, 1}, s);
     }
     return 1;
 }
@@ -261,8 +278,9 @@ static void attend_part(void *arg, size_t begin, size_t end, int worker)
     hd_head near[QUERIES];
     for (size_t unit = begin, heads; unit < end; unit += heads ? heads : 1) {
         size_t item = unit / groups, group = unit % groups;
-        heads = each > 1 ? shared(w, near, unit, &all) : alike(w, near, unit, end);
-        if (heads && each == 1) heads_forward(w, near, heads, &all);
+        const hd_near n = each > 1 ? (hd_near){shared(w, near, unit, &all), 1} : alike(w, near, unit, end);
+        heads = n.heads * n.items;
+        if (heads && each == 1) heads_forward(w, near, &n, &all);
         for (size_t e = 0; !heads && e < each; e++) {
             hd_head h = hd_head_at(at, w->g->q, w->g->k, w->g->v, item, group * each + e);
             h.form = hd_head_form(w->cpu, &h, w->g->lse);

@@ -202,11 +202,17 @@ void KERNEL(head_weights)(const hd_attend_args *g, const hd_head *h, hd_real *s,
    on from y. */
 void KERNEL(head_weigh)(const hd_head *h, hd_real *y, const hd_real *s, hd_reach r, bool first);
 
-/* -- single.c: one query of neighboring heads of an item, s[heads][stride] -- */
+/* -- single.c: one query of neighboring heads of an item, s[heads][stride], or of some items -- */
+
+/* All heads of each of these items, whose queries lie below each other and which see the same keys; or some
+   heads of one. */
+typedef struct hd_near {
+    size_t heads, items;
+} hd_near;
 
 /* Whether nothing is asked but products with keys as they lie. */
 bool KERNEL(single_reads_lines)(const hd_attend_args *g);
-void KERNEL(heads_scores)(const hd_head *h, size_t heads, hd_real *s, size_t stride, hd_reach r,
+void KERNEL(heads_scores)(const hd_head *h, const hd_near *near, hd_real *s, size_t stride, hd_reach r,
                           hd_real *panel);
 void KERNEL(heads_weigh)(const hd_head *h, size_t heads, const hd_tensor *to, const hd_real *s, size_t stride,
                          hd_reach r, bool first, hd_reach columns);

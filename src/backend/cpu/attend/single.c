@@ -2,8 +2,7 @@
    and values meet each of them together. Where there are fewer such groups than workers (one text at a time,
    latent attention), workers share out the keys for scores and the columns for sums; every number is the same
    chain of multiply-adds as for a head alone. */
-#include "backend/cpu/attend/head.h"
-#include "backend/cpu/product/quad.h"
+#include "backend/cpu/attend/abreast.h"
 
 enum { WIDE = 8, NEAR = 2 * HD_PAGE_ROWS, AHEAD = 12 };
 
@@ -51,6 +50,41 @@ void KERNEL(head_weigh)(const hd_head *h, hd_real *y, const hd_real *s, hd_reach
     size_t from = 0;
     for (; from + WIDE * VL <= h->dv; from += WIDE * VL) weigh_columns(h, y, s, r, first, from, WIDE);
     for (; from < h->dv; from += VL) weigh_columns(h, y, s, r, first, from, 1);
+}
+
+/* The same of WIDE / each heads that lie side by side and have values of their own, `each` vectors wide, a
+   constant where it is called: their sums do not wait for each other. */
+INLINE void weigh_side(const hd_head *h, hd_real *y, const hd_real *s, size_t stride, hd_reach r, bool first,
+                       int each)
+{
+    vec sum[WIDE];
+    for (int i = 0; i < WIDE; i++) sum[i] = first ? hd_set(0) : hd_load(y + (size_t)i * VL);
+    for (size_t t = r.lo, end; t < r.hi;) {
+        const hd_real *v = hd_head_v(h, h->v, t);
+        for (end = hd_head_run(h, t, r.hi); t < end; t++, v += h->v->stride) UNROLL
+        for (int i = 0; i < WIDE; i++)
+            sum[i] = hd_fma(hd_load(v + i * VL), hd_spread(s[(size_t)(i / each) * stride + t]), sum[i]);
+    }
+    for (int i = 0; i < WIDE; i++) hd_store(y + (size_t)i * VL, sum[i]);
+}
+
+/* As many heads as fill WIDE vectors; how many that were, or 0. */
+static size_t weigh_neighbors(const hd_head *h, size_t heads, hd_real *y, const hd_real *s, size_t stride,
+                              hd_reach r, bool first)
+{
+    const size_t each = h->dv / VL, n = each && h->dv % VL == 0 && WIDE % each == 0 ? WIDE / each : 0;
+    if (n < 2 || n > heads || h->at->heads != h->at->kv_heads) return 0;
+    switch (each) {
+    case 1:
+        weigh_side(h, y, s, stride, r, first, 1);
+        break;
+    case 2:
+        weigh_side(h, y, s, stride, r, first, 2);
+        break;
+    default:
+        weigh_side(h, y, s, stride, r, first, WIDE / 2);
+    }
+    return n;
 }
 
 /* Of TOGETHER heads that have the same values: one key more. */
@@ -116,67 +150,13 @@ static size_t sharing(const hd_head *h, size_t heads)
     return n;
 }
 
-#ifdef HD_TURNS_VECTORS
-enum { ABREAST = 4 }; /* heads whose sums wait for themselves, not for each other */
-
-/* VL keys from k on, of which `keys` are there, with `heads` heads of a query; each chain as in the product.
-   Keys come from far away, so no more lines are read than have one. */
-INLINE void keys_abreast(const hd_head *h, const hd_real *q, const hd_real *k, int keys, int heads,
-                         hd_real *s, size_t stride)
-{
-    const size_t d = h->d;
-    vec sum[ABREAST];
-    UNROLL
-    for (int i = 0; i < heads; i++) sum[i] = hd_set(0);
-    for (size_t l = 0; l < d; l += 4) UNROLL
-    for (int i = 0; i < heads; i++) {
-        vec y[4];
-        turn_rows(y, k + (size_t)i * d + l, h->k->stride, keys);
-        UNROLL
-        for (int e = 0; e < 4; e++)
-            sum[i] = hd_fma(y[e], hd_spread(q[(size_t)i * d + l + (size_t)e]), sum[i]);
-    }
-    UNROLL
-    for (int i = 0; i < heads; i++) hd_store(s + (size_t)i * stride, sum[i]);
-}
-
-INLINE void keys_of_heads(const hd_head *h, size_t heads, const hd_real *q, const hd_real *k, int keys,
-                          hd_real *s, size_t stride)
-{
-    size_t i = 0;
-    for (; i + ABREAST <= heads; i += ABREAST)
-        keys_abreast(h, q + i * h->d, k + i * h->d, keys, ABREAST, s + i * stride, stride);
-    for (; i < heads; i++) keys_abreast(h, q + i * h->d, k + i * h->d, keys, 1, s + i * stride, stride);
-}
-
-/* Heads with keys of their own in blocks, of which each key has all side by side: those of a block are turned
-   for all heads together. How many heads are done. */
-static size_t blocks_scores(const hd_head *h, size_t heads, hd_real *s, size_t stride, hd_reach r)
-{
-    if (!h->page || h->d % 4 || h->at->heads != h->at->kv_heads) return 0;
-    for (size_t j = r.lo / VL * VL; j < r.hi; j += VL) {
-        const hd_real *k = hd_head_k(h, h->k, j), *q = hd_head_q(h, h->q, 0);
-        const size_t left = r.hi - j;
-        if (left > 3 * VL / 4)
-            keys_of_heads(h, heads, q, k, VL, s + j, stride);
-        else if (left > VL / 2)
-            keys_of_heads(h, heads, q, k, 3 * VL / 4, s + j, stride);
-        else if (left > VL / 4)
-            keys_of_heads(h, heads, q, k, VL / 2, s + j, stride);
-        else
-            keys_of_heads(h, heads, q, k, VL / 4, s + j, stride);
-    }
-    return heads;
-}
-#else
-#define blocks_scores(h, heads, s, stride, r) 0
-#endif
-
-void KERNEL(heads_scores)(const hd_head *h, size_t heads, hd_real *s, size_t stride, hd_reach r,
+void KERNEL(heads_scores)(const hd_head *h, const hd_near *near, hd_real *s, size_t stride, hd_reach r,
                           hd_real *panel)
 {
-    for (size_t i = blocks_scores(h, heads, s, stride, r), n; i < heads; i += n) {
-        n = sharing(h + i, heads - i);
+    const size_t all = near->heads * near->items;
+    if (blocks_scores(h, near, s, stride, r)) return;
+    for (size_t i = 0, n; i < all; i += n) {
+        n = sharing(h + i, near->heads - i % near->heads);
         hd_product p = {.c_stride = stride,
                         .a = hd_head_q(h + i, h->q, 0),
                         .a_stride = h->d,
@@ -203,17 +183,19 @@ void KERNEL(heads_weigh)(const hd_head *h, size_t heads, const hd_tensor *to, co
                          hd_reach r, bool first, hd_reach columns)
 {
     const bool whole = !columns.lo && columns.hi == h->dv;
-    for (size_t i = 0; i < heads;) {
+    for (size_t i = 0, n; i < heads; i += n) {
         hd_real *y = hd_head_y(h + i, to, 0);
-        const bool four = sharing(h + i, heads - i) >= TOGETHER;
-        if (four)
-            weigh_four(h + i, y, s + i * stride, stride, r, first, columns);
+        const hd_real *weights = s + i * stride;
+        n = whole ? weigh_neighbors(h + i, heads - i, y, weights, stride, r, first) : 0;
+        if (n) continue;
+        n = sharing(h + i, heads - i) >= TOGETHER ? TOGETHER : 1;
+        if (n > 1)
+            weigh_four(h + i, y, weights, stride, r, first, columns);
         else if (whole)
-            KERNEL(head_weigh)(h + i, y, s + i * stride, r, first);
+            KERNEL(head_weigh)(h + i, y, weights, r, first);
         else
             for (size_t from = columns.lo; from < columns.hi; from += VL)
-                weigh_columns(h + i, y, s + i * stride, r, first, from, 1);
-        i += four ? TOGETHER : 1;
+                weigh_columns(h + i, y, weights, r, first, from, 1);
     }
 }
 
@@ -264,7 +246,8 @@ static void scores_part(void *arg, size_t begin, size_t end, int worker)
             const size_t lo = unit % w->blocks * NEAR, hi = lo + NEAR < sees.hi ? lo + NEAR : sees.hi;
             if (hi <= sees.lo || lo >= hi) continue;
             KERNEL(heads_scores)
-            (h, n, scores_of(w, item, e), w->stride, (hd_reach){lo < sees.lo ? sees.lo : lo, hi}, panel);
+            (h, &(hd_near){n, 1}, scores_of(w, item, e), w->stride,
+             (hd_reach){lo < sees.lo ? sees.lo : lo, hi}, panel);
         }
 }
 
