@@ -1,11 +1,11 @@
-/* Asks a server for translations: bench_load PORT TEXTS RATE SECONDS, or bench_load PORT TEXTS users=N
+/* Asks a server for translations: bench_load PORT TEXTS RATE SECONDS [SEED], or bench_load PORT TEXTS users=N
    SECONDS. TEXTS is a file of sentences, of which each request sends the next one to /translate, from en to
-   de. With a rate, requests arrive so often on average, at times drawn once and for all, whatever becomes of
-   those before (an open loop); a time is counted from when a request should have been sent, and what is not
-   answered 10 s after the end has failed. With users, each of them asks again as soon as it is answered.
-   Connections are kept. Prints one line: answers with 200 a second, requests, those answered with 200,
-   refused (429, 503), failed, and in ms the median, p95, p99 and longest time of the first and the p99 and
-   longest of the refused. */
+   de. With a rate, requests arrive so often on average, at times drawn by SEED, from a sentence drawn by it
+   on, whatever becomes of those before (an open loop); a time is counted from when a request should have been
+   sent, and what is not answered 10 s after the end has failed. With users, each of them asks again as soon
+   as it is answered. Connections are kept. Prints one line: answers with 200 a second, requests, those
+   answered with 200, refused (429, 503), failed, and in ms the median, p95, p99 and longest time of the first
+   and the p99 and longest of the refused. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
@@ -37,7 +37,7 @@ typedef struct load {
     int poll;
     struct sockaddr_in to;
     char *request[TEXTS];
-    size_t texts, sent, running, failed;
+    size_t texts, first, sent, running, failed;
     connection *free;
     double *good, *refused; /* seconds */
     size_t goods, refusals, room, made;
@@ -110,7 +110,7 @@ static connection *ask(load *l, double since)
 {
     connection *c = take(l);
     if (!c) return l->failed++, NULL;
-    const char *text = l->request[l->sent % l->texts];
+    const char *text = l->request[(l->first + l->sent) % l->texts];
     size_t size = strlen(text);
     c->busy = true, c->since = since, c->size = 0;
     l->running++, l->sent++;
@@ -158,9 +158,10 @@ static bool hear(load *l, connection *c)
     return true;
 }
 
+static uint64_t state = 88172645463325252u;
+
 static double draw(void)
 {
-    static uint64_t state = 88172645463325252u;
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
 }
@@ -198,7 +199,7 @@ int main(int argc, char **argv)
 {
     static load l;
     struct rlimit files = {CONNECTIONS + 100, CONNECTIONS + 100};
-    if (argc != 5) return stop("usage: bench_load PORT TEXTS RATE|users=N SECONDS");
+    if (argc != 5 && argc != 6) return stop("usage: bench_load PORT TEXTS RATE|users=N SECONDS [SEED]");
     bool closed = !strncmp(argv[3], "users=", 6);
     double rate = closed ? 0 : atof(argv[3]), seconds = atof(argv[4]);
     size_t users = closed ? (size_t)atol(argv[3] + 6) : 0;
@@ -212,6 +213,10 @@ int main(int argc, char **argv)
     if (l.poll < 0 || !l.good || !l.refused || seconds <= 0 || (rate <= 0 && !users) ||
         rate * seconds > (double)l.room)
         return stop("what is asked for cannot be done");
+    if (argc > 5) {
+        for (state += strtoul(argv[5], NULL, 10), l.first = 0; l.first < 20; l.first++) draw();
+        l.first = (size_t)(draw() * (double)l.texts);
+    }
     double took = run(&l, rate, users, seconds);
     printf("%.1f /s: %zu requests, %zu good, %zu refused, %zu failed; ms %.1f %.1f %.1f %.1f; refused %.1f "
            "%.1f\n",
