@@ -22,18 +22,19 @@ INLINE const hd_real *ahead_further(const ahead *a)
    the next ones of each. */
 typedef struct region {
     const hd_real *from;
-    size_t stride, rows, columns, asked;
+    size_t stride, rows, columns;
+    size_t row, column; /* the next to be asked for */
 } region;
 
 /* One after the other. */
 static inline region region_of(const hd_real *from, size_t numbers)
 {
-    return (region){from, ASKED, numbers / ASKED, ASKED, 0};
+    return (region){from, ASKED, numbers / ASKED, ASKED, 0, 0};
 }
 
 static inline size_t region_left(const region *r)
 {
-    return (r->columns + ASKED - 1) / ASKED * r->rows - r->asked;
+    return r->column < r->columns ? (r->columns - r->column + ASKED - 1) / ASKED * r->rows - r->row : 0;
 }
 
 /* At most `count` of what is left, for a tile k deep; at `idle` where that is nothing. */
@@ -41,16 +42,16 @@ static inline ahead region_take(region *r, size_t count, size_t k, const hd_real
 {
     if (count > k / 4) count = k / 4;
     if (!count || !region_left(r)) return (ahead){idle, idle, 0};
-    const size_t row = r->asked % r->rows;
-    if (count > r->rows - row) count = r->rows - row;
-    const hd_real *from = r->from + row * r->stride + r->asked / r->rows * ASKED;
+    if (count > r->rows - r->row) count = r->rows - r->row;
+    const hd_real *from = r->from + r->row * r->stride + r->column;
     const size_t far = (count - 1) * r->stride;
-    r->asked += count;
+    r->row += count;
+    if (r->row == r->rows) r->row = 0, r->column += ASKED;
 #ifdef __aarch64__ /* whose tile asks before it sums, not meanwhile */
     if (r->stride != ASKED) return (ahead){idle, idle, 0};
 #endif
     if (r->stride != ASKED) return (ahead){from, from + far, r->stride};
-    return (ahead){from, from + far, (far + k / 4 - 1) / (k / 4)}; /* evenly */
+    return (ahead){from, from + far, far ? (far + k / 4 - 1) / (k / 4) : 0}; /* evenly */
 }
 
 #endif

@@ -62,17 +62,18 @@ INLINE void tile_step(vec s[TILE_ROWS][STRIP_VECTORS], int rows, int vectors, co
 }
 
 /* `rows` by `vectors` vectors. Row i of a begins at a + i*row, its k-th number lies k*step further. What is
-   asked for, of `next` and of the rows of c below, is spread over the sums: many lines at once would make
-   loads wait for them. */
+   asked for, `asked` and the rows of c below, is spread over the sums: many lines at once would make loads
+   wait for them. */
 INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
-                 const hd_real *b, size_t k, ahead next)
+                 const hd_real *b, size_t k, const ahead *asked)
 {
     vec s[TILE_ROWS][STRIP_VECTORS];
     UNROLL
     for (int i = 0; i < rows; i++) UNROLL
     for (int j = 0; j < vectors; j++)
         s[i][j] = hd_load(p->start + (size_t)i * p->start_stride + (size_t)j * VL);
-    ahead below = {p->c + TILE_ROWS * p->c_stride, p->c + (TILE_ROWS + rows - 1) * p->c_stride, p->c_stride};
+    ahead below = {p->c + TILE_ROWS * p->c_stride, p->c + (TILE_ROWS + rows - 1) * p->c_stride, p->c_stride},
+          next = *asked;
     size_t l = 0;
     for (; l + 4 <= k; l += 4, below.from = ahead_further(&below), next.from = ahead_further(&next)) {
         __builtin_prefetch(below.from, 1), __builtin_prefetch(below.from + (size_t)vectors * VL - 1, 1);
@@ -90,19 +91,19 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
 
 /* The tile for numbers of rows and vectors known to the compiler; a is a panel [k][TILE_ROWS] or has its rows
  * `row` apart. */
-#define TILE_CASE(n)                                             \
-    case n:                                                      \
-        if (n > TILE_ROWS) break;                                \
-        if (vectors == 1)                                        \
-            tile(p, n, 1, a, row, step, b, k, next);             \
-        else if (vectors == 2)                                   \
-            tile(p, n, 2, a, row, step, b, k, next);             \
-        else if (STRIP_VECTORS == 3)                             \
-            tile(p, n, STRIP_VECTORS, a, row, step, b, k, next); \
+#define TILE_CASE(n)                                              \
+    case n:                                                       \
+        if (n > TILE_ROWS) break;                                 \
+        if (vectors == 1)                                         \
+            tile(p, n, 1, a, row, step, b, k, asked);             \
+        else if (vectors == 2)                                    \
+            tile(p, n, 2, a, row, step, b, k, asked);             \
+        else if (STRIP_VECTORS == 3)                              \
+            tile(p, n, STRIP_VECTORS, a, row, step, b, k, asked); \
         break;
 
 INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
-                       const hd_real *b, size_t k, ahead next)
+                       const hd_real *b, size_t k, const ahead *asked)
 {
     switch (rows) {
         TILE_CASE(1)
@@ -120,23 +121,23 @@ INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, 
 }
 
 static void tile_panel(const place *p, int rows, int vectors, const hd_real *panel, const hd_real *b,
-                       size_t k, ahead next)
+                       size_t k, const ahead *asked)
 {
 #ifdef HD_TILE_NEON
     if (rows == TILE_ROWS && vectors == STRIP_VECTORS) {
-        for (size_t l = 0; next.step && next.from + l < next.last + ASKED; l += LINE)
-            __builtin_prefetch(next.from + l, 0, 2);
+        for (size_t l = 0; asked->step && asked->from + l < asked->last + ASKED; l += LINE)
+            __builtin_prefetch(asked->from + l, 0, 2);
         tile_neon(p->c, p->c_stride, p->start, p->start_stride, panel, b, k);
         return;
     }
 #endif
-    tile_cases(p, rows, vectors, panel, 1, TILE_ROWS, b, k, next);
+    tile_cases(p, rows, vectors, panel, 1, TILE_ROWS, b, k, asked);
 }
 
 static void tile_rows(const place *p, int rows, int vectors, const hd_real *a, size_t row, const hd_real *b,
-                      size_t k, ahead next)
+                      size_t k, const ahead *asked)
 {
-    tile_cases(p, rows, vectors, a, row, 1, b, k, next);
+    tile_cases(p, rows, vectors, a, row, 1, b, k, asked);
 }
 
 /* A strip at the right edge that ends within a vector: computed beside c and copied. */
@@ -219,8 +220,9 @@ static block after(const hd_product *p, const block *l, size_t row_end)
 static region rows_of(const hd_product *p, const block *l)
 {
     if (p->panels || !l->count) return (region){0};
-    if (p->a_transposed) return (region){p->a + l->kb * p->a_stride + l->i, p->a_stride, l->kn, l->count, 0};
-    return (region){p->a + l->i * p->a_stride + l->kb, p->a_stride, l->count, l->kn, 0};
+    if (p->a_transposed)
+        return (region){p->a + l->kb * p->a_stride + l->i, p->a_stride, l->kn, l->count, 0, 0};
+    return (region){p->a + l->i * p->a_stride + l->kb, p->a_stride, l->count, l->kn, 0, 0};
 }
 
 /* What of b the columns [j, till) of a block read first. */
@@ -229,8 +231,8 @@ static region columns_of(const hd_product *p, const block *l, size_t j, size_t t
     const size_t left = till - j, width = left < STRIP ? left : STRIP, wide = left < BESIDE ? left : BESIDE;
     if (p->rounded || j >= till || !l->count) return (region){0};
     if (!p->b_stride) return region_of(p->b + j * p->b_depth + l->kb * STRIP, l->kn * STRIP);
-    if (p->b_across) return (region){p->b + l->kb * p->b_stride + j, p->b_stride, l->kn, wide, 0};
-    return (region){p->b + j * p->b_stride + l->kb, p->b_stride, width, l->kn, 0};
+    if (p->b_across) return (region){p->b + l->kb * p->b_stride + j, p->b_stride, l->kn, wide, 0, 0};
+    return (region){p->b + j * p->b_stride + l->kb, p->b_stride, width, l->kn, 0, 0};
 }
 
 /* Strips in which l->next_a and what of b is next are to be asked for. */
@@ -239,7 +241,8 @@ typedef struct left {
 } left;
 
 /* Strip j of b, as it is packed at `b`, down the rows, tile after tile, so that it stays in the first-level
-   cache. */
+   cache. Tiles get what they are told by reference: a struct that was just filled in parts and is copied as a
+   whole waits for all stores before it, which are the sums of the last tile on their way to memory. */
 static void strip_down(const hd_product *p, block *l, size_t j, const hd_real *b, region *next_b, left strips)
 {
     const size_t width = p->n - j < STRIP ? p->n - j : STRIP, tiles = l->count / TILE_ROWS;
@@ -251,14 +254,16 @@ static void strip_down(const hd_product *p, block *l, size_t j, const hd_real *b
     for (size_t at = 0; at < l->count; at += TILE_ROWS, t++) {
         const size_t i = l->i + at;
         int rows = l->count - at < TILE_ROWS ? (int)(l->count - at) : TILE_ROWS;
-        place to = place_at(p, i, j, l->kb), inside = to;
+        const place to = place_at(p, i, j, l->kb);
+        place beside;
         ahead next = share_a && t % 2 ? region_take(&l->next_a, share_a, l->kn, b)
                                       : region_take(next_b, share_b, l->kn, b);
-        if (width % VL) inside = edge_in(l->beside, &to, rows, width);
+        if (width % VL) beside = edge_in(l->beside, &to, rows, width);
+        const place *inside = width % VL ? &beside : &to;
         if (l->panels)
-            tile_panel(&inside, rows, vectors, l->panels + at * l->kn, b, l->kn, next);
+            tile_panel(inside, rows, vectors, l->panels + at * l->kn, b, l->kn, &next);
         else
-            tile_rows(&inside, rows, vectors, p->a + i * p->a_stride + l->kb, p->a_stride, b, l->kn, next);
+            tile_rows(inside, rows, vectors, p->a + i * p->a_stride + l->kb, p->a_stride, b, l->kn, &next);
         if (width % VL) edge_out(l->beside, &to, rows, width);
     }
 }
