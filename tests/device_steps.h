@@ -56,6 +56,7 @@ static steps_outcome steps_outcome_of(const steps_model *m, hd_backend *b, size_
     steps_outcome o = {.of = m, .backend = b};
     hd_run r = run_on(b);
     hd_step found;
+    r.captures = true;
     o.model = m->make(b, kind, &o.params);
     o.count = o.params->trainable;
     for (int i = 0; i < times; i++) steps_take(&r, &o);

@@ -138,7 +138,7 @@ static bool enter(hd_run *r, void *context, size_t n)
 static size_t places_for(const hd_run *r, size_t live)
 {
     size_t grain = live <= 4 ? 1 : live <= 64 ? 8 : 32;
-    return r->backend->capture ? (live + grain - 1) / grain * grain : live;
+    return hd_can_capture(r) ? (live + grain - 1) / grain * grain : live;
 }
 
 hd_status hd_stepping_pick(hd_run *r, void *stepping, const int32_t *parent, size_t n)

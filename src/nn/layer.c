@@ -221,8 +221,7 @@ static vectors apart_vectors(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memo
 
 bool hd_mha_fill(hd_run *r, const hd_mha *m, hd_rows memory, hd_slot *slot)
 {
-    if (!memory.t || m->query_norm.gain) return false;
-    return hd_slot_fixed(r, slot, hd_rows_with(memory, asked_vectors(r, m, memory))).t;
+    return memory.t && hd_slot_fixed(r, slot, hd_rows_with(memory, asked_vectors(r, m, memory))).t;
 }
 
 hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot)

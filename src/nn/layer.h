@@ -71,8 +71,8 @@ hd_mha hd_mha_make(hd_params *p, const hd_mha_opt *o);
 /* memory.t == x.t: self-attention. A GROW slot takes the new keys and values in; a FIXED slot is filled on
  * first use and then memory is not read. */
 hd_rows hd_mha_of(hd_run *r, const hd_mha *m, hd_rows x, hd_rows memory, hd_mask mask, hd_slot *slot);
-/* Fills a FIXED slot with what hd_mha_of would on first use, before anyone asks; false after a failure, and
-   where there is a norm of queries and keys. */
+/* Fills a FIXED slot with what hd_mha_of would on first use, before anyone asks; not for attention with norms
+   of queries and keys, which reads its memory again each time (hd_stack_fills). False after a failure. */
 bool hd_mha_fill(hd_run *r, const hd_mha *m, hd_rows memory, hd_slot *slot);
 
 /* Groups of rows that do not see all that their item has: segments of their own over copies of what they see,

@@ -77,14 +77,14 @@ static size_t moves_of(const hd_run *r)
 }
 
 /* Factors of heads are sent while the step runs, and are others in the next. */
-static bool can(const hd_run *r)
+bool hd_can_capture(const hd_run *r)
 {
-    return r->backend->capture && !r->probe && !r->heads && !r->err.status;
+    return r->backend->capture && !r->probe && !r->heads;
 }
 
 bool hd_replay(hd_run *r, uint64_t owner, uint64_t shape, hd_tensor **result)
 {
-    if (!can(r) || !r->graphs) return false;
+    if (!hd_can_capture(r) || r->err.status || !r->graphs) return false;
     kept *k = find(r, owner, shape);
     if (!k || !k->graph || k->moves != moves_of(r)) return false;
     if (result && k->has_result) {
@@ -113,7 +113,7 @@ static kept *place_for(hd_run *r)
 
 void hd_capture(hd_run *r, uint64_t owner, uint64_t shape)
 {
-    if (!can(r) || !begin(r)) return;
+    if (!hd_can_capture(r) || r->err.status || !begin(r)) return;
     kept *k = find(r, owner, shape);
     if (!k) {
         k = place_for(r);

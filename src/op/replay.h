@@ -19,8 +19,10 @@
 
 #include "op/run.h"
 
+/* Whether steps can be captured: not with a probe or factors of heads, and where the backend does not. */
+bool hd_can_capture(const hd_run *r);
 /* True: the step was captured before and runs now; *result (which may be NULL) gets what it was captured
-   with. Always false with a probe or factors of heads, and where the backend captures nothing. */
+   with. */
 bool hd_replay(hd_run *r, uint64_t owner, uint64_t shape, hd_tensor **result);
 /* Begins to capture, from the second time on that a shape comes. A failure stays in the run. */
 void hd_capture(hd_run *r, uint64_t owner, uint64_t shape);

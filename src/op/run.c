@@ -214,10 +214,20 @@ static hd_bounds bounds_of(const int32_t *len, size_t items)
     return b;
 }
 
+static bool trains_captured(const hd_run *r)
+{
+    return r->captures && r->backend->capture;
+}
+
+bool hd_fills_now(const hd_run *r)
+{
+    return r->training && trains_captured(r);
+}
+
 hd_bounds hd_bounds_of(const hd_run *r, const int32_t *len, size_t items)
 {
     hd_bounds b = bounds_of(len, items);
-    if (!r->backend->capture) return b;
+    if (!trains_captured(r)) return b;
     size_t longest = 32;
     while (longest < b.longest) longest *= 2;
     return (hd_bounds){up_to(items, 64), up_to(b.rows, b.rows < 8192 ? 128 : 512), longest};

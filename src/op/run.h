@@ -30,6 +30,7 @@ typedef struct hd_run {
     hd_grad_watch *watch; /* of the parameters' gradients; NULL: not watched */
     bool taping;          /* record for backward */
     bool training;        /* dropout draws */
+    bool captures;        /* training steps are captured (replay.h) where the backend can */
     bool counting;        /* loads of experts are counted, though nothing is learned */
     uint32_t draws;       /* ops that drew in this step */
     const hd_probe *probe;
@@ -90,10 +91,12 @@ hd_seg *hd_seg_of(hd_run *r, const int32_t *len, size_t items, const int32_t *ke
 typedef struct hd_bounds {
     size_t items, rows, longest;
 } hd_bounds;
-/* The bounds of a batch on this backend; its exact sizes if nothing is captured. */
+/* The bounds of a batch that is trained on; its exact sizes where such steps are not captured. */
 hd_bounds hd_bounds_of(const hd_run *r, const int32_t *len, size_t items);
-/* The same in a training step; otherwise its exact sizes: only training steps are captured. */
+/* The same in a training step; otherwise its exact sizes. */
 hd_bounds hd_bounds_now(const hd_run *r, const int32_t *len, size_t items);
+/* Whether what is sent in this step is filled up so. */
+bool hd_fills_now(const hd_run *r);
 hd_seg *hd_seg_within(hd_run *r, const int32_t *len, size_t items, const int32_t *key, hd_bounds bounds);
 
 /* Segments of height * width rows each, the cells of a grid; size [items, 2] in host memory. */

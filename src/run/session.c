@@ -224,6 +224,7 @@ static hd_status open_session(hd_session *s, const hd_task *task, const hd_train
     hd_status st = s->state ? open_backend(s, dry, err) : hd_err_nomem(err, task->size);
     if (!st) st = set_weights(s, err);
     if (!st) st = hd_run_init(&s->run, s->backend, err);
+    s->run.captures = !task->eager;
     if (!st) st = task->open(s, err);
     if (!st && o->weights && !(s->params && s->params->small))
         st = hd_err_set(err, HD_EARG, "--weights bf16 is for models of Transformer blocks");

@@ -31,7 +31,7 @@ typedef struct hd_trainee {
     hd_status (*next)(void *context, hd_load *out, hd_err *err);
     hd_status (*seek)(void *context, uint64_t epoch, uint64_t batch, hd_err *err);
     /* Sends part i of the batch, in a step that has begun; the number tells its shape from others, so that
-       the step can be captured. NULL: loss sends it, and nothing is captured. */
+       the step can be captured. NULL: loss sends it, and the run captures nothing. */
     uint64_t (*send)(hd_run *r, void *context, size_t part);
     /* Forward of part i of the batch: the losses of its rows. NULL on failure. */
     hd_tensor *(*loss)(hd_run *r, void *context, size_t part);

@@ -16,8 +16,8 @@ static void run_part(hd_update *u, size_t part, bool last)
     hd_run_begin(r, HD_TRAIN);
     uint64_t kind = last + (r->watch ? 2 : 0); /* what is captured with it: an update, marks */
     uint64_t shape = e->send ? hd_shape_mix(e->send(r, e->context, part), kind) : 0;
-    if (e->send && hd_replay(r, u->optimizer->serial, shape, NULL)) return;
-    if (e->send) hd_capture(r, u->optimizer->serial, shape);
+    if (r->captures && hd_replay(r, u->optimizer->serial, shape, NULL)) return;
+    if (r->captures) hd_capture(r, u->optimizer->serial, shape);
     hd_loss_put(r, e->loss(r, e->context, part));
     hd_backward(r);
     hd_gradient_sum_rest(&u->gradients, r);

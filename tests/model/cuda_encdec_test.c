@@ -74,7 +74,7 @@ static double captured_step(toy *m, const toy_batch *b, uint32_t number)
     hd_run *r = &m->run;
     m->run.now.number = number;
     hd_run_begin(r, HD_TRAIN);
-    hd_bounds in = hd_bounds_of(r, b->source_len, b->items), out = hd_bounds_of(r, b->target_len, b->items);
+    hd_bounds in = hd_bounds_now(r, b->source_len, b->items), out = hd_bounds_now(r, b->target_len, b->items);
     int32_t source[2048] = {0}, input[2048] = {0}, target[2048];
     assert_true(in.rows <= COUNT_OF(source) && out.rows <= COUNT_OF(input));
     memcpy(source, b->source, b->source_rows * sizeof *source);
@@ -113,6 +113,7 @@ static void captured_steps_are_those_that_are_not(void **state)
             double want = 0, loss = 0;
             open_on(&plain, device_new(HD_PRECISION_F32), c, fed),
                 open_on(&m, device_new(HD_PRECISION_F32), c, fed);
+            m.run.captures = true;
             device_count_replays(m.backend);
             for (uint32_t number = 1; number <= 4; number++) {
                 want = toy_back(&plain, &b, 0.1f, number);

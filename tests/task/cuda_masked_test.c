@@ -37,6 +37,7 @@ static result steps_on(hd_backend *b, bool capture)
                      .positions = CONTEXT,
                      .stack.dropout = 0.1f};
     result y = {0};
+    run.captures = capture;
     if (hd_bert_new(&m, b, &o, true, &err) || hd_params_draw(&m->params, 1, &err) ||
         hd_masked_rows_init(&rows, ITEMS, CONTEXT, &err))
         fail_msg("%s", err.text);

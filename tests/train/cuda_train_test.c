@@ -38,6 +38,7 @@ static void pupil_open(pupil *p, const kind *k, hd_precision precision, bool cap
         g.stack.attention_dropout = k->dropout;
     device_count_replays(b);
     *p = (pupil){.m = {.backend = b, .run = run_on(b)}, .captures = captures};
+    p->m.run.captures = true; /* both are filled up */
     if (k->gpt)
         p->m.g = toy_gpt(b, &g, true), p->m.params = &p->m.g->params;
     else
@@ -70,8 +71,8 @@ static const int32_t *tokens(hd_run *r, const int32_t *ids, size_t count, size_t
 static uint64_t send(hd_run *r, sent *s, const lesson *l)
 {
     const toy_batch *b = l->batch;
-    hd_bounds in = l->in ? *l->in : hd_bounds_of(r, b->source_len, b->items),
-              out = l->out ? *l->out : hd_bounds_of(r, b->target_len, b->items);
+    hd_bounds in = l->in ? *l->in : hd_bounds_now(r, b->source_len, b->items),
+              out = l->out ? *l->out : hd_bounds_now(r, b->target_len, b->items);
     *s = (sent){.in = hd_seg_within(r, b->source_len, b->items, b->key, in),
                 .out = hd_seg_within(r, b->target_len, b->items, b->key, out),
                 .source = tokens(r, b->source, b->source_rows, in.rows),

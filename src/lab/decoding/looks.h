@@ -9,8 +9,7 @@ enum { HD_LOOKS_ITEMS = 8 }; /* sentences that are searched for */
 
 typedef struct hd_looks {
     size_t extended; /* paths that were extended */
-    size_t looks;    /* rows of queries that attention was computed for: with those that a device fills a step
-                        up with */
+    size_t looks;    /* rows of queries that attention was computed for */
     hd_found *found;
 } hd_looks;
 

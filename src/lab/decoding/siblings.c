@@ -34,7 +34,7 @@ static hd_status measure(hd_sweep *w, double *most, const hd_lab *lab, int i, hd
         hd_looks each = {0}, once = {0};
         s = hd_looks_search(&each, &l, (size_t)beams[k], false, err);
         if (!s) s = hd_looks_search(&once, &l, (size_t)beams[k], true, err);
-        if (!s) *most = fmax(*most, each.looks >= each.extended ? hd_looks_apart(&each, &once) : INFINITY);
+        if (!s) *most = fmax(*most, each.looks == each.extended ? hd_looks_apart(&each, &once) : INFINITY);
         w->value[EACH][i][k] = (double)each.extended / HD_LOOKS_ITEMS;
         w->value[PRINTED][i][k] = (double)(each.extended + HD_LOOKS_ITEMS) / HD_LOOKS_ITEMS;
         w->value[ONCE][i][k] = (double)once.looks / HD_LOOKS_ITEMS;

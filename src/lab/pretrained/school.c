@@ -94,14 +94,14 @@ static hd_status learn(hd_school *c, const hd_rollout *o, hd_err *err)
     hd_run *r = c->pupil.run;
     hd_lm *m = c->pupil.model;
     hd_window w[TEXTS];
-    int32_t len[TEXTS];
     const hd_stream_text text = hd_rollout_text(o);
     size_t row = 0, tokens = 0;
     hd_lm_batch b;
-    for (size_t i = 0; i < TEXTS; i++) w[i] = hd_rollout_window(o, i), len[i] = (int32_t)w[i].len;
+    for (size_t i = 0; i < TEXTS; i++) w[i] = hd_rollout_window(o, i);
     hd_run_begin(r, HD_TRAIN);
     hd_windows_send(r, &b, m, &text, w, NULL, TEXTS);
-    const size_t rows = hd_bounds_now(r, len, TEXTS).rows; /* with those that a step is filled up with */
+    if (!b.seg) return hd_run_status(r, err);
+    const size_t rows = b.seg->rows;
     hd_real *policy = hd_host_take(r, rows * HD_POLICY_COLUMNS * sizeof *policy),
             *weight = hd_host_take(r, rows * sizeof *weight);
     if (!policy || !weight) return hd_run_status(r, err);

@@ -66,33 +66,22 @@ static void draw(hd_listener_lot *to, uint64_t seed, uint64_t number, size_t ite
     }
 }
 
-/* The letters of the lot, or those before them where a decoder is told them. Rows that a step is filled up
-   with, as frames are, have none. */
-static const int32_t *letters_of(hd_run *r, const hd_listener_lot *b, bool before)
-{
-    const size_t rows = hd_bounds_now(r, b->len, b->items).rows;
-    int32_t *ids = hd_host_take(r, (rows + 1) * sizeof *ids);
-    size_t at = 0;
-    if (!ids) return NULL;
-    for (size_t i = 0; i < b->items; i++)
-        for (int32_t k = 0; k < b->len[i]; k++, at++)
-            ids[at] = !before ? b->letter[at] : k ? b->letter[at - 1] : HD_LISTENER_BEGIN;
-    for (; at < rows; at++) ids[at] = -1;
-    return hd_ints(r, ids, rows);
-}
-
 /* Rows of the decoder over the letters of the lot, in a step that was begun. */
 static hd_rows rows_of(hd_listener *l, hd_encoded *memory)
 {
     hd_run *r = l->run;
     const hd_listener_lot *b = l->lot;
+    int32_t input[ITEMS * (HD_LISTENER_MOST + 1)];
+    size_t at = 0;
+    for (size_t i = 0; i < b->items; i++)
+        for (int32_t k = 0; k < b->len[i]; k++, at++) input[at] = k ? b->letter[at - 1] : HD_LISTENER_BEGIN;
     hd_frames frames = {0};
     hd_frames_send(
         r, &frames,
         &(hd_frames_host){.value = b->value, .frames = b->frames, .items = b->items, .bins = BINS});
     *memory = hd_encdec_encode(r, l->model, &(hd_items){.frames = &frames});
-    hd_seg *seg = hd_seg_within(r, b->len, b->items, NULL, hd_bounds_now(r, b->len, b->items));
-    return hd_encdec_decode(r, l->model, letters_of(r, b, true), seg, *memory, NULL);
+    return hd_encdec_decode(r, l->model, hd_ints(r, input, at), hd_seg_of(r, b->len, b->items, NULL), *memory,
+                            NULL);
 }
 
 hd_status hd_listener_learn(hd_listener *l, uint32_t steps, uint32_t of, double rate, hd_err *err)
@@ -104,7 +93,7 @@ hd_status hd_listener_learn(hd_listener *l, uint32_t steps, uint32_t of, double 
         draw(l->lot, l->seed, 2 * l->lots++, ITEMS);
         r->now.seed = l->seed, r->now.number = (uint32_t)l->lots;
         hd_run_begin(r, HD_TRAIN);
-        hd_encdec_loss(r, l->model, rows_of(l, &memory), letters_of(r, l->lot, false),
+        hd_encdec_loss(r, l->model, rows_of(l, &memory), hd_ints(r, l->lot->letter, l->lot->words),
                        &(hd_loss_opt){.coef = 1});
         hd_backward(r);
         hd_optimizer_step(r, &l->optimizer, rate * (1 - (double)(l->lots - 1) / of), (double)l->lot->words,

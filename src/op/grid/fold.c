@@ -6,7 +6,7 @@ static size_t rows_of(const hd_run *r, const hd_seg *from, const int32_t *len, s
 {
     size_t rows = 0;
     for (size_t i = 0; i < from->items; i++) rows += (size_t)len[i];
-    *full = !(r->training && r->backend->capture);
+    *full = !hd_fills_now(r);
     return *full ? rows : (from->rows + from->items * (k - 1)) / k;
 }
 

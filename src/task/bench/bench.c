@@ -135,7 +135,7 @@ static void send(job *j)
 {
     hd_run *r = &j->run;
     size_t rows = j->s->items * j->s->length;
-    hd_bounds bounds = hd_bounds_of(r, j->len, j->s->items);
+    hd_bounds bounds = hd_bounds_now(r, j->len, j->s->items);
     j->sent.seg = hd_seg_within(r, j->len, j->s->items, NULL, bounds);
     for (int k = 0; k < 3; k++) j->sent.ids[k] = hd_ids_within(r, j->ids[k], rows, bounds.rows);
 }
@@ -274,6 +274,7 @@ static hd_status run_row(hd_backend *b, const spec *s, const hd_bench_opt *opt, 
     job j = {.s = s, .backend = b};
     b->peak = b->used;
     hd_status st = hd_run_init(&j.run, b, err);
+    j.run.captures = true;
     if (!st) st = make_model(&j, err);
     if (!st) st = make_tokens(&j, err);
     if (!st) st = measure(&j, opt, err);

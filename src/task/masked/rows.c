@@ -132,7 +132,7 @@ size_t hd_masked_window(const int32_t *ids, size_t count, size_t from, size_t ro
 static size_t asked_within(const hd_run *r, size_t asked)
 {
     if (!asked) asked = 1;
-    return r->training && r->backend->capture ? (asked + FILL - 1) / FILL * FILL : asked;
+    return hd_fills_now(r) ? (asked + FILL - 1) / FILL * FILL : asked;
 }
 
 static size_t rows_before(const hd_masked_rows *m, size_t item)

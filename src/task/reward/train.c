@@ -70,15 +70,13 @@ static uint64_t send(hd_run *r, hd_session *s, size_t part, size_t from, size_t 
     const hd_stream_text text = hd_rollout_text(&x->rollout);
     size_t n = to - from, first = x->first + from;
     hd_window *w = hd_host_take(r, (n + 1) * sizeof *w);
-    int32_t *key = hd_host_take(r, (2 * n + 1) * sizeof *key), *len = key ? key + n : NULL;
+    int32_t *key = hd_host_take(r, (n + 1) * sizeof *key);
     (void)part;
     if (!w || !key) return 0;
-    for (size_t i = 0; i < n; i++) {
-        w[i] = hd_rollout_window(&x->rollout, first + i);
-        key[i] = (int32_t)(from + i), len[i] = (int32_t)w[i].len;
-    }
+    for (size_t i = 0; i < n; i++)
+        w[i] = hd_rollout_window(&x->rollout, first + i), key[i] = (int32_t)(from + i);
     uint64_t shape = hd_windows_send(r, &x->sent, x->lm, &text, w, key, n);
-    send_rows(r, s, w, first, n, hd_bounds_now(r, len, n).rows);
+    if (x->sent.seg) send_rows(r, s, w, first, n, x->sent.seg->rows);
     return shape;
 }
 

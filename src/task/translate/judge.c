@@ -20,7 +20,8 @@ uint64_t hd_pair_batch_send(hd_run *r, hd_pair_batch *out, const hd_encdec *m, c
         if (i == from) source = sources, target = targets, sources = targets = 0;
         sources += (size_t)b->source_len[i], targets += (size_t)b->target_len[i];
     }
-    hd_bounds in = hd_bounds_of(r, b->source_len + from, n), to_be = hd_bounds_of(r, b->target_len + from, n);
+    hd_bounds in = hd_bounds_now(r, b->source_len + from, n),
+              to_be = hd_bounds_now(r, b->target_len + from, n);
     hd_seg *said = hd_seg_within(r, b->target_len + from, n, b->key + from, to_be);
     if (said && hd_encdec_unrolls(m)) said->steps = hd_unroll(r, said);
     *out = (hd_pair_batch){.in = hd_seg_within(r, b->source_len + from, n, b->key + from, in),

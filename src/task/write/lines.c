@@ -54,7 +54,7 @@ hd_bounds hd_write_bounds(const hd_run *r, const int32_t *len, size_t count, siz
         b.rows += (size_t)len[i];
         if ((size_t)len[i] > b.longest) b.longest = (size_t)len[i];
     }
-    if (!r->training || !r->backend->capture) return b;
+    if (!hd_fills_now(r)) return b;
     b.longest = (b.longest + step - 1) / step * step;
     b.rows = b.longest * count;
     return b;
