@@ -29,9 +29,7 @@ hd_learner_opt hd_learner_block(hd_exercise_kind exercise, int32_t length, size_
 
 hd_status hd_learner_open(hd_learner *l, hd_run *run, const hd_learner_opt *o, hd_err *err)
 {
-    static const hd_optimizer_opt adam = {
-        .kind = HD_OPT_ADAM, .beta1 = 0.9f, .beta2 = 0.98f, .eps = 1e-9f, .clip = 1};
-    *l = (hd_learner){.run = run, .opt = *o};
+    *l = (hd_learner){.opt = *o};
     hd_encdec_opt *m = &l->opt.model;
     m->source_vocab = m->target_vocab =
         (size_t)(HD_LEARNER_FIRST + hd_exercise_vocabulary(o->exercise, o->plain));
@@ -39,14 +37,13 @@ hd_status hd_learner_open(hd_learner *l, hd_run *run, const hd_learner_opt *o, h
     if (!s) s = hd_stages_read(&m->decoder, o->decoder, err);
     if (!s && !(l->lot = hd_mem_new(sizeof *l->lot))) s = hd_err_nomem(err, sizeof *l->lot);
     if (!s) s = hd_encdec_new(&l->model, run->backend, m, true, err);
-    if (!s) s = hd_params_draw(&l->model->params, o->seed, err);
-    if (!s) s = hd_optimizer_init(&l->optimizer, &l->model->params, &adam, err);
+    if (!s) s = hd_course_open(&l->course, run, &l->model->params, o->seed, err);
     return s;
 }
 
 void hd_learner_close(hd_learner *l)
 {
-    hd_optimizer_release(&l->optimizer);
+    hd_course_close(&l->course);
     hd_encdec_free(l->model);
     hd_mem_free(l->lot);
     *l = (hd_learner){0};
@@ -75,7 +72,7 @@ void hd_learner_draw(hd_learner_lot *to, const hd_learner *l, int32_t length, ui
 
 hd_rows hd_learner_rows(hd_learner *l, const hd_learner_lot *b, hd_encoded *memory)
 {
-    hd_run *r = l->run;
+    hd_run *r = l->course.run;
     hd_encoded from = hd_encdec_encode(r, l->model,
                                        &(hd_items){.seg = hd_seg_of(r, b->source_len, b->items, NULL),
                                                    .ids = hd_ints(r, b->source, b->source_rows)});
@@ -86,23 +83,18 @@ hd_rows hd_learner_rows(hd_learner *l, const hd_learner_lot *b, hd_encoded *memo
 
 hd_status hd_learner_learn(hd_learner *l, uint32_t steps, uint32_t of, double rate, double *loss, hd_err *err)
 {
-    hd_run *r = l->run;
+    hd_course *c = &l->course;
     hd_status s = HD_OK;
     double sum = 0, tokens = 0;
     for (uint32_t i = 0; !s && i < steps; i++) {
-        uint32_t step = (uint32_t)++l->lots;
+        hd_run *r = hd_course_begin(c);
         hd_learner_lot *b = l->lot;
-        hd_learner_draw(b, l, 0, 2 * l->lots);
-        r->now.seed = l->opt.seed, r->now.number = step;
-        hd_run_begin(r, HD_TRAIN);
+        hd_learner_draw(b, l, 0, 2 * c->updates);
         hd_tensor *cost = hd_encdec_loss(r, l->model, hd_learner_rows(l, b, NULL),
                                          hd_ints(r, b->target, b->target_rows), &(hd_loss_opt){.coef = 1});
         if (loss && i >= steps - (steps + 9) / 10)
             sum += hd_loss_total(r, cost), tokens += (double)b->target_rows;
-        hd_backward(r);
-        hd_optimizer_step(r, &l->optimizer, rate * (1 - (double)(step - 1) / of), (double)b->target_rows,
-                          NULL, NULL);
-        s = hd_run_status(r, err);
+        s = hd_course_end(c, hd_course_falling(c, rate, of), (double)b->target_rows, err);
     }
     if (loss) *loss = sum / tokens;
     return s;
@@ -110,7 +102,7 @@ hd_status hd_learner_learn(hd_learner *l, uint32_t steps, uint32_t of, double ra
 
 hd_status hd_learner_judge(double *share, hd_learner *l, int32_t length, hd_err *err)
 {
-    hd_run *r = l->run;
+    hd_run *r = l->course.run;
     size_t right = 0, all = 0;
     hd_status s = HD_OK;
     for (uint64_t k = 0; !s && k < JUDGED; k++) {

@@ -4,9 +4,9 @@
 #define HD_LAB_LEARNER_H
 
 #include "data/exercise/exercise.h"
+#include "lab/course.h"
 #include "lab/experiment.h"
 #include "model/encdec/encdec.h"
-#include "train/optimizer.h"
 
 enum { HD_LEARNER_ITEMS = 32, HD_LEARNER_BEGIN = 1, HD_LEARNER_END, HD_LEARNER_FIRST };
 
@@ -28,11 +28,9 @@ typedef struct hd_learner_lot {
 } hd_learner_lot;
 
 typedef struct hd_learner {
-    hd_run *run; /* borrowed */
+    hd_course course;
     hd_learner_opt opt;
     hd_encdec *model;
-    hd_optimizer optimizer;
-    uint64_t lots; /* learned from so far */
     hd_learner_lot *lot;
 } hd_learner;
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "base/rng.h"
+#include "lab/course.h"
 #include "nn/layer.h"
 #include "nn/position.h"
-#include "train/optimizer.h"
 
 enum { WIDTH = 24, LENGTH = 6, ITEMS = 16, LAST = 20 };
 
@@ -17,12 +17,11 @@ typedef struct net {
     hd_ffn inner[HD_TOWER_BLOCKS];
     hd_norm_layer norm[HD_TOWER_BLOCKS][2];
     hd_dense out;
-    hd_optimizer optimizer;
+    hd_course course;
 } net;
 
 static hd_status build(net *n, hd_run *r, uint64_t seed, hd_err *err)
 {
-    static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
     const hd_init even = {HD_INIT_XAVIER, 1, 0};
     hd_params *p = &n->params;
     hd_params_init(p, r->backend);
@@ -48,9 +47,7 @@ static hd_status build(net *n, hd_run *r, uint64_t seed, hd_err *err)
     }
     n->out = hd_dense_make(p, WIDTH, HD_TOWER_WORDS, &(hd_dense_opt){.init = even}, "out");
     hd_status s = hd_params_ready(p, true, err);
-    if (!s) s = hd_params_draw(p, seed, err);
-    if (!s) s = hd_optimizer_init(&n->optimizer, p, &adam, err);
-    return s;
+    return s ? s : hd_course_open(&n->course, r, p, seed, err);
 }
 
 /* x = norm(x + part(x)), less what is switched off. */
@@ -73,7 +70,7 @@ hd_status hd_tower_learn(double *last, hd_run *r, const hd_tower_opt *o, uint64_
         for (int i = 0; i < ITEMS * LENGTH; i++) ids[i] = (int32_t)hd_rng_below(&rng, HD_TOWER_WORDS);
         for (int i = 0; i < ITEMS * LENGTH; i++)
             target[i] = ids[i / LENGTH * LENGTH + LENGTH - 1 - i % LENGTH], len[i / LENGTH] = LENGTH;
-        hd_run_begin(r, HD_TRAIN);
+        hd_course_begin(&n.course);
         hd_rows x = {hd_embed(r, &n.words->t, hd_ints(r, ids, ITEMS * LENGTH), ITEMS * LENGTH, 1),
                      hd_seg_of(r, len, ITEMS, NULL)};
         x.t = hd_gather_add(r, x.t, hd_from(r, LENGTH, WIDTH, p), x.seg ? x.seg->pos : NULL);
@@ -84,11 +81,9 @@ hd_status hd_tower_learn(double *last, hd_run *r, const hd_tower_opt *o, uint64_
         hd_tensor *loss = hd_cross_entropy(r, hd_dense_of(r, &n.out, x.t, HD_IDENTITY),
                                            hd_ints(r, target, ITEMS * LENGTH), &(hd_loss_opt){.coef = 1});
         if (t >= o->updates - LAST) *last += hd_loss_total(r, loss) / (LAST * ITEMS * LENGTH);
-        hd_backward(r);
-        hd_optimizer_step(r, &n.optimizer, 0.003, ITEMS * LENGTH, NULL, NULL);
-        s = hd_run_status(r, err);
+        s = hd_course_end(&n.course, 0.003, ITEMS * LENGTH, err);
     }
-    hd_optimizer_release(&n.optimizer);
+    hd_course_close(&n.course);
     hd_params_release(&n.params);
     return s;
 }

@@ -23,7 +23,7 @@ static hd_status say(hd_found **found, hd_learner *l, int32_t length, hd_err *er
                              .unscored = true};
     hd_status s =
         hd_encdec_stepper(&stepper, l->model, b->source, b->source_len, b->items, HD_LEARNER_BEGIN, err);
-    if (!s) s = hd_search(found, l->run, &stepper, &o, err);
+    if (!s) s = hd_search(found, l->course.run, &stepper, &o, err);
     hd_stepper_release(&stepper);
     return s;
 }
@@ -84,7 +84,7 @@ hd_status hd_answer_bleu(double *score, hd_learner *l, hd_err *err)
 
 hd_status hd_gaze_take(hd_gaze *to, hd_learner *l, int32_t length, uint64_t number, hd_err *err)
 {
-    hd_run *r = l->run;
+    hd_run *r = l->course.run;
     hd_learner_lot *b = l->lot;
     hd_witness w = {.to = to->weight, .room = sizeof to->weight / sizeof *to->weight};
     hd_learner_draw(b, l, length, NEW + 2 + 2 * number);

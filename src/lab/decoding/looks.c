@@ -40,7 +40,7 @@ static void count_queries(void *context, hd_run *r, const hd_offer *offer)
 
 hd_status hd_looks_search(hd_looks *to, const hd_learner *l, size_t beam, bool shared, hd_err *err)
 {
-    hd_run *r = l->run;
+    hd_run *r = l->course.run;
     const hd_learner_lot *lot = l->lot;
     const hd_probe probe = {.take = count_queries, .context = to}, *before = r->probe;
     const hd_search_opt o = {.kind = beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY,

@@ -25,7 +25,7 @@ static hd_status load_of(double *load, const hd_pupil *p, hd_err *err)
     hd_real was[EXPERTS];
     double most = 0, sum = 0;
     const hd_tensor *t = params->balances ? &params->balanced[0].was->t : NULL;
-    hd_backend *b = p->run->backend;
+    hd_backend *b = p->course.run->backend;
     if (!t || hd_count_of(t) != EXPERTS) return hd_err_set(err, HD_EARG, "loads are not counted");
     b->download(b, was, t->data, sizeof was);
     for (int e = 0; e < EXPERTS; e++) sum += (double)was[e], most = fmax(most, (double)was[e]);

@@ -88,17 +88,15 @@ hd_lm_opt hd_pupil_model(hd_lm_kind kind, size_t width, size_t vocab)
 
 hd_status hd_pupil_open(hd_pupil *p, hd_run *run, const hd_lm_opt *o, uint64_t seed, hd_err *err)
 {
-    static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
-    *p = (hd_pupil){.run = run, .seed = seed};
+    *p = (hd_pupil){.course = {.run = run}};
     hd_status s = hd_lm_new(&p->model, o, run->backend, true, err);
-    if (!s && p->model->params) s = hd_params_draw(p->model->params, seed, err);
-    if (!s && p->model->params) s = hd_optimizer_init(&p->optimizer, p->model->params, &adam, err);
+    if (!s && p->model->params) s = hd_course_open(&p->course, run, p->model->params, seed, err);
     return s;
 }
 
 void hd_pupil_close(hd_pupil *p)
 {
-    hd_optimizer_release(&p->optimizer);
+    hd_course_close(&p->course);
     hd_lm_free(p->model);
     *p = (hd_pupil){0};
 }
@@ -107,7 +105,7 @@ void hd_pupil_close(hd_pupil *p)
 static hd_tensor *loss_of(hd_pupil *p, const int32_t *text, size_t count, const size_t *from,
                           const int32_t *len, size_t items)
 {
-    hd_run *r = p->run;
+    hd_run *r = p->course.run;
     const bool back = p->model->type->lm.looks_back;
     const size_t places = back ? (size_t)p->model->opt.order - 1 : 0;
     size_t rows = 0, at = 0;
@@ -131,22 +129,18 @@ static hd_tensor *loss_of(hd_pupil *p, const int32_t *text, size_t count, const 
 hd_status hd_pupil_learn(hd_pupil *p, const int32_t *ids, size_t count, uint32_t steps, double rate,
                          hd_err *err)
 {
-    hd_run *r = p->run;
+    hd_course *c = &p->course;
     hd_status s = HD_OK;
     if (!p->model->params) return p->model->type->lm.count(p->model, ids, count, err);
     for (uint32_t i = 0; !s && i < steps; i++) {
         size_t from[HD_PUPIL_ITEMS];
         int32_t len[HD_PUPIL_ITEMS];
-        hd_rng rng = hd_rng_make(p->seed, 1000 + p->lots++);
+        hd_rng rng = hd_rng_make(c->seed, 1000 + c->updates);
         for (size_t k = 0; k < HD_PUPIL_ITEMS; k++)
             from[k] = hd_rng_below(&rng, (uint32_t)(count - HD_PUPIL_WINDOW + 1)), len[k] = HD_PUPIL_WINDOW;
-        r->now.seed = p->seed, r->now.number = (uint32_t)p->lots;
-        hd_run_begin(r, HD_TRAIN);
+        hd_course_begin(c);
         loss_of(p, ids, count, from, len, HD_PUPIL_ITEMS);
-        hd_backward(r);
-        hd_optimizer_step(r, &p->optimizer, rate * (1 - (double)i / steps), HD_PUPIL_ITEMS * HD_PUPIL_WINDOW,
-                          NULL, NULL);
-        s = hd_run_status(r, err);
+        s = hd_course_end(c, rate * (1 - (double)i / steps), HD_PUPIL_ITEMS * HD_PUPIL_WINDOW, err);
     }
     return s;
 }
@@ -154,7 +148,7 @@ hd_status hd_pupil_learn(hd_pupil *p, const int32_t *ids, size_t count, uint32_t
 hd_status hd_pupil_judge(double *nats, hd_pupil *p, const int32_t *ids, size_t count, size_t window,
                          hd_err *err)
 {
-    hd_run *r = p->run;
+    hd_run *r = p->course.run;
     hd_status s = HD_OK;
     double sum = 0;
     size_t words = 0;
@@ -173,7 +167,7 @@ hd_status hd_pupil_judge(double *nats, hd_pupil *p, const int32_t *ids, size_t c
 
 hd_status hd_pupil_words(double *nats, hd_pupil *p, const int32_t *ids, size_t count, hd_err *err)
 {
-    hd_run_begin(p->run, HD_INFERENCE);
-    hd_desk_read(nats, p->run, loss_of(p, ids, count, &(size_t){0}, &(int32_t){(int32_t)count}, 1));
-    return hd_run_status(p->run, err);
+    hd_run_begin(p->course.run, HD_INFERENCE);
+    hd_desk_read(nats, p->course.run, loss_of(p, ids, count, &(size_t){0}, &(int32_t){(int32_t)count}, 1));
+    return hd_run_status(p->course.run, err);
 }

@@ -3,9 +3,9 @@
 #ifndef HD_LAB_LANGUAGE_PUPIL_H
 #define HD_LAB_LANGUAGE_PUPIL_H
 
+#include "lab/course.h"
 #include "lab/experiment.h"
 #include "model/lm/lm.h"
-#include "train/optimizer.h"
 
 enum { HD_PUPIL_UNK = 1, HD_PUPIL_START, HD_PUPIL_END, HD_PUPIL_FIRST };
 enum { HD_PUPIL_ITEMS = 8, HD_PUPIL_WINDOW = 24 };
@@ -29,10 +29,8 @@ void hd_story_repeat(int32_t *ids, size_t count, size_t period, uint32_t words, 
 hd_lm_opt hd_pupil_model(hd_lm_kind kind, size_t width, size_t vocab);
 
 typedef struct hd_pupil {
-    hd_run *run; /* borrowed */
+    hd_course course;
     hd_lm *model;
-    hd_optimizer optimizer;
-    uint64_t seed, lots;
 } hd_pupil;
 
 /* Lives where it was opened; the caller closes it whatever happens. */

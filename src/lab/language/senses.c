@@ -86,8 +86,7 @@ hd_status hd_senses_read(double cosine[2], const hd_lab *lab, uint64_t seed, hd_
     for (int t = 0; !s && t < updates; t++) {
         lot l;
         draw(&l, &rng, true);
-        hd_run_begin(lab->run, HD_TRAIN);
-        hd_bert_batch b = batch_of(lab->run, &l);
+        hd_bert_batch b = batch_of(hd_course_begin(&f.course), &l);
         s = hd_filler_learn(&f, &b, ITEMS, err);
     }
     if (!s) s = compare(cosine, f.model, lab, seed, err);

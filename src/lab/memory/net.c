@@ -35,9 +35,8 @@ static hd_status lean(hd_net *n, double by, hd_err *err)
 
 hd_status hd_net_open(hd_net *n, hd_run *run, const hd_net_opt *o, hd_err *err)
 {
-    static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
     const hd_init even = {HD_INIT_XAVIER, 1, 0};
-    *n = (hd_net){.run = run, .kind = o->kind, .width = o->width};
+    *n = (hd_net){.kind = o->kind, .width = o->width};
     hd_params *p = &n->params;
     hd_params_init(p, run->backend);
     n->words = hd_param_add(p, o->words, o->width, (hd_init){HD_INIT_NORMAL, 1, 0}, "words");
@@ -59,30 +58,29 @@ hd_status hd_net_open(hd_net *n, hd_run *run, const hd_net_opt *o, hd_err *err)
                                                            .name = "rnn"});
     n->out = hd_dense_make(p, o->width, o->words, &(hd_dense_opt){.init = even}, "out");
     hd_status s = hd_params_ready(p, true, err);
-    if (!s) s = hd_params_draw(p, o->seed, err);
+    if (!s) s = hd_course_open(&n->course, run, p, o->seed, err);
     bool gated = o->kind == HD_NET_gru || o->kind == HD_NET_lstm;
     if (!s && gated && o->remember > 0) s = lean(n, o->remember, err);
-    if (!s) s = hd_optimizer_init(&n->optimizer, p, &adam, err);
     return s;
 }
 
 void hd_net_close(hd_net *n)
 {
-    if (!n->run) return;
-    hd_optimizer_release(&n->optimizer);
+    if (!n->params.backend) return;
+    hd_course_close(&n->course);
     hd_params_release(&n->params);
     *n = (hd_net){0};
 }
 
 hd_rows hd_net_of(hd_net *n, hd_rows x)
 {
-    if (n->kind == HD_NET_attention) return hd_mha_of(n->run, &n->attention, x, x, HD_FULL, NULL);
-    return hd_recurrent_of(n->run, &n->cell, x, NULL, NULL, NULL);
+    if (n->kind == HD_NET_attention) return hd_mha_of(n->course.run, &n->attention, x, x, HD_FULL, NULL);
+    return hd_recurrent_of(n->course.run, &n->cell, x, NULL, NULL, NULL);
 }
 
 hd_tensor *hd_net_answers(hd_net *n, const int32_t *ids, const int32_t *len, size_t items)
 {
-    hd_run *r = n->run;
+    hd_run *r = n->course.run;
     size_t rows = 0;
     for (size_t i = 0; i < items; i++) rows += (size_t)len[i];
     hd_rows x = {hd_embed(r, &n->words->t, hd_ints(r, ids, rows), rows, 1), hd_seg_of(r, len, items, NULL)};
@@ -92,19 +90,16 @@ hd_tensor *hd_net_answers(hd_net *n, const int32_t *ids, const int32_t *len, siz
 hd_status hd_net_learn(hd_net *n, const int32_t *ids, const int32_t *len, const int32_t *target, size_t items,
                        double rate, hd_err *err)
 {
-    hd_run *r = n->run;
-    hd_run_begin(r, HD_TRAIN);
+    hd_run *r = hd_course_begin(&n->course);
     hd_cross_entropy(r, hd_net_answers(n, ids, len, items), hd_ints(r, target, items),
                      &(hd_loss_opt){.coef = 1});
-    hd_backward(r);
-    hd_optimizer_step(r, &n->optimizer, rate, (double)items, NULL, NULL);
-    return hd_run_status(r, err);
+    return hd_course_end(&n->course, rate, (double)items, err);
 }
 
 hd_status hd_net_judge(size_t *right, hd_net *n, const int32_t *ids, const int32_t *len,
                        const int32_t *target, size_t items, hd_err *err)
 {
-    hd_run *r = n->run;
+    hd_run *r = n->course.run;
     hd_run_begin(r, HD_INFERENCE);
     hd_tensor *best = hd_argmax(r, hd_net_answers(n, ids, len, items));
     int32_t *said = hd_host_take(r, items * sizeof *said);

@@ -3,10 +3,10 @@
 #ifndef HD_LAB_MEMORY_NET_H
 #define HD_LAB_MEMORY_NET_H
 
+#include "lab/course.h"
 #include "lab/experiment.h"
 #include "nn/layer.h"
 #include "nn/recurrent.h"
-#include "train/optimizer.h"
 
 /* The last four are those that are compared with each other. */
 #define HD_NET_LIST(X)                                \
@@ -27,7 +27,7 @@ enum { HD_NET_FIRST = HD_NET_tanh, HD_NET_COMPARED = HD_NETS - HD_NET_FIRST };
 extern const char *const hd_net_names[HD_NETS];
 
 typedef struct hd_net {
-    hd_run *run; /* borrowed */
+    hd_course course;
     hd_params params;
     hd_net_kind kind;
     size_t width;
@@ -35,7 +35,6 @@ typedef struct hd_net {
     hd_recurrent cell;
     hd_mha attention;
     hd_dense out;
-    hd_optimizer optimizer;
 } hd_net;
 
 typedef struct hd_net_opt {

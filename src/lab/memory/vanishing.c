@@ -18,7 +18,7 @@ static hd_status add_norms(double *norm, hd_net *n, uint64_t seed, hd_err *err)
     hd_real in[(FAR + 1) * WIDTH], g[(FAR + 1) * WIDTH];
     hd_rng rng = hd_rng_make(seed, 1);
     for (size_t i = 0; i < sizeof in / sizeof *in; i++) in[i] = (hd_real)hd_rng_normal(&rng);
-    hd_run *r = n->run;
+    hd_run *r = n->course.run;
     hd_run_begin(r, HD_TRAIN);
     hd_rows x = {hd_from(r, FAR + 1, WIDTH, in), hd_seg_of(r, (int32_t[]){FAR + 1}, 1, NULL)};
     if (x.t) x.t->wants_grad = true;

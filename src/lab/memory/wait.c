@@ -34,7 +34,7 @@ static hd_rows words(hd_run *r, const hd_real *x, int n)
 hd_status hd_wait_depths(double *depth, hd_net *n, const hd_real *x, const int32_t *lengths, int count,
                          hd_err *err)
 {
-    hd_run *r = n->run;
+    hd_run *r = n->course.run;
     hd_status s = HD_OK;
     for (int c = 0; !s && c < count; c++) {
         hd_tensor *last = NULL;
@@ -60,7 +60,7 @@ static void count_pairs(void *context, hd_run *r, const hd_offer *offer)
 hd_status hd_wait_pairs(double *pairs, hd_net *n, const hd_real *x, const int32_t *lengths, int count,
                         hd_err *err)
 {
-    hd_run *r = n->run;
+    hd_run *r = n->course.run;
     hd_status s = HD_OK;
     for (int c = 0; !s && c < count; c++) {
         const hd_probe probe = {.take = count_pairs, .context = &pairs[c]};
@@ -77,7 +77,7 @@ hd_status hd_wait_pairs(double *pairs, hd_net *n, const hd_real *x, const int32_
 hd_status hd_wait_times(double *ms, hd_net *n, const hd_real *x, const int32_t *lengths, int count,
                         hd_err *err)
 {
-    hd_run *r = n->run;
+    hd_run *r = n->course.run;
     hd_status s = HD_OK;
     for (int c = 0; !s && c < count; c++) {
         ms[c] = 1e9;

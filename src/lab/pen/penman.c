@@ -47,7 +47,7 @@ void hd_penman_spell(hd_penman_line *to, const int32_t *letter, int32_t count, d
 
 void hd_penman_draw(hd_penman *w, uint64_t number)
 {
-    hd_rng rng = hd_rng_make(w->seed, 1 + number);
+    hd_rng rng = hd_rng_make(w->course.seed, 1 + number);
     for (size_t i = 0; i < ITEMS; i++) {
         int32_t letter[MOST],
             count = HD_PENMAN_LEAST + (int32_t)hd_rng_below(&rng, MOST - HD_PENMAN_LEAST + 1);
@@ -58,22 +58,21 @@ void hd_penman_draw(hd_penman *w, uint64_t number)
 
 hd_status hd_penman_open(hd_penman *w, hd_run *run, int window, uint64_t seed, hd_err *err)
 {
-    static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
     const hd_handwriting_opt o = {.width = WIDTH,
                                   .vocab = HD_PENMAN_LETTERS,
                                   .layers = 1,
                                   .mixtures = MIXTURES,
                                   .window = window,
                                   .scale.deviation = {1, 1}};
-    *w = (hd_penman){.run = run, .seed = seed};
+    *w = (hd_penman){0};
     hd_status s = hd_handwriting_new(&w->model, run->backend, &o, true, err);
-    if (!s) s = hd_handwriting_draw(w->model, seed, 4, err);
-    return s ? s : hd_optimizer_init(&w->optimizer, &w->model->params, &adam, err);
+    if (!s) s = hd_course_open(&w->course, run, &w->model->params, seed, err);
+    return s ? s : hd_handwriting_draw(w->model, seed, 4, err);
 }
 
 void hd_penman_close(hd_penman *w)
 {
-    hd_optimizer_release(&w->optimizer);
+    hd_course_close(&w->course);
     hd_handwriting_free(w->model);
     *w = (hd_penman){0};
 }
@@ -100,34 +99,31 @@ static hd_handwriting_batch send(hd_run *r, const hd_penman_line *line, size_t i
 
 hd_status hd_penman_learn(hd_penman *w, uint32_t steps, uint32_t of, double rate, hd_err *err)
 {
-    hd_run *r = w->run;
+    hd_course *c = &w->course;
     hd_status s = HD_OK;
     for (uint32_t i = 0; !s && i < steps; i++) {
         size_t rows;
-        hd_penman_draw(w, 2 * w->lots++);
-        r->now.seed = w->seed, r->now.number = (uint32_t)w->lots;
-        hd_run_begin(r, HD_TRAIN);
+        hd_penman_draw(w, 2 * c->updates);
+        hd_run *r = hd_course_begin(c);
         hd_handwriting_batch b = send(r, w->line, ITEMS, &rows);
         hd_handwriting_loss(r, w->model, &b);
-        hd_backward(r);
-        hd_optimizer_step(r, &w->optimizer, rate * (1 - (double)(w->lots - 1) / of), (double)rows, NULL,
-                          NULL);
-        s = hd_run_status(r, err);
+        s = hd_course_end(c, hd_course_falling(c, rate, of), (double)rows, err);
     }
     return s;
 }
 
 hd_status hd_penman_judge(double *nats, hd_penman *w, hd_err *err)
 {
+    hd_run *r = w->course.run;
     double sum = 0, points = 0;
     hd_status s = HD_OK;
     for (uint64_t k = 0; !s && k < JUDGED; k++) {
         size_t rows;
         hd_penman_draw(w, 2 * k + 1);
-        hd_run_begin(w->run, HD_INFERENCE);
-        hd_handwriting_batch b = send(w->run, w->line, ITEMS, &rows);
-        sum += hd_loss_total(w->run, hd_handwriting_loss(w->run, w->model, &b)), points += (double)rows;
-        s = hd_run_status(w->run, err);
+        hd_run_begin(r, HD_INFERENCE);
+        hd_handwriting_batch b = send(r, w->line, ITEMS, &rows);
+        sum += hd_loss_total(r, hd_handwriting_loss(r, w->model, &b)), points += (double)rows;
+        s = hd_run_status(r, err);
     }
     *nats = sum / points;
     return s;
@@ -136,17 +132,18 @@ hd_status hd_penman_judge(double *nats, hd_penman *w, hd_err *err)
 hd_status hd_penman_follow(hd_penman_trace *to, hd_penman *w, const hd_penman_line *line, hd_err *err)
 {
     enum { COLUMNS = 1 + HD_MIXTURE_EACH * MIXTURES };
+    hd_run *r = w->course.run;
     hd_real y[POINTS][COLUMNS], p[POINTS * 3 * HD_WINDOW_MOST], kappa[POINTS * HD_WINDOW_MOST];
     const size_t gaussians = (size_t)w->model->opt.window;
     hd_handwriting_seen seen = {0};
     size_t rows;
     *to = (hd_penman_trace){0};
-    hd_run_begin(w->run, HD_INFERENCE);
-    hd_handwriting_batch b = send(w->run, line, 1, &rows);
-    hd_rows out = hd_handwriting_rows(w->run, w->model, &b, NULL, gaussians ? &seen : NULL);
-    if (out.t && hd_read(w->run, out.t, y[0]) && gaussians && hd_read(w->run, seen.window, p))
-        hd_read(w->run, seen.kappa, kappa);
-    hd_status s = hd_run_status(w->run, err);
+    hd_run_begin(r, HD_INFERENCE);
+    hd_handwriting_batch b = send(r, line, 1, &rows);
+    hd_rows out = hd_handwriting_rows(r, w->model, &b, NULL, gaussians ? &seen : NULL);
+    if (out.t && hd_read(r, out.t, y[0]) && gaussians && hd_read(r, seen.window, p))
+        hd_read(r, seen.kappa, kappa);
+    hd_status s = hd_run_status(r, err);
     for (size_t i = 0; !s && i < rows; i++) {
         size_t best = 0;
         for (size_t c = 1; c < MIXTURES; c++)

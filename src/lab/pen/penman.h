@@ -3,9 +3,9 @@
 #ifndef HD_LAB_PEN_PENMAN_H
 #define HD_LAB_PEN_PENMAN_H
 
+#include "lab/course.h"
 #include "lab/experiment.h"
 #include "model/stroke/handwriting.h"
-#include "train/optimizer.h"
 
 enum { HD_PENMAN_ITEMS = 32, HD_PENMAN_LETTERS = 4, HD_PENMAN_LEAST = 2, HD_PENMAN_MOST = 5 };
 enum { HD_PENMAN_STROKES = 7, HD_PENMAN_POINTS = 1 + HD_PENMAN_MOST * HD_PENMAN_STROKES }; /* most */
@@ -18,10 +18,8 @@ typedef struct hd_penman_line {
 } hd_penman_line;
 
 typedef struct hd_penman {
-    hd_run *run; /* borrowed */
-    uint64_t seed, lots;
+    hd_course course;
     hd_handwriting *model;
-    hd_optimizer optimizer;
     hd_penman_line line[HD_PENMAN_ITEMS];
 } hd_penman;
 

@@ -10,7 +10,6 @@ enum { QUERIES = HD_FINDER_QUERIES, LABELS = HD_SHAPE_COLORS };
 
 hd_status hd_finder_open(hd_finder *f, hd_run *run, uint64_t seed, hd_err *err)
 {
-    static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
     const hd_stack_opt stack = {
         .layers = 1, .heads = 2, .width = WIDTH, .inner = 2 * WIDTH, .init = {HD_INIT_XAVIER, 1, 0}};
     const hd_detr_opt o = {
@@ -21,15 +20,15 @@ hd_status hd_finder_open(hd_finder *f, hd_run *run, uint64_t seed, hd_err *err)
         .labels = LABELS,
         .anchors = true,
     };
-    *f = (hd_finder){.run = run, .album = {.seed = seed, .side = SIDE, .most = HD_FINDER_MOST}};
+    *f = (hd_finder){.album = {.seed = seed, .side = SIDE, .most = HD_FINDER_MOST}};
     hd_status s = hd_detr_new(&f->model, run->backend, &o, true, err);
-    if (!s) s = hd_detr_draw(f->model, seed, err);
-    return s ? s : hd_optimizer_init(&f->optimizer, &f->model->params, &adam, err);
+    if (!s) s = hd_course_open(&f->course, run, &f->model->params, seed, err);
+    return s ? s : hd_detr_draw(f->model, seed, err);
 }
 
 void hd_finder_close(hd_finder *f)
 {
-    hd_optimizer_release(&f->optimizer);
+    hd_course_close(&f->course);
     hd_detr_free(f->model);
     hd_album_close(&f->album);
     *f = (hd_finder){0};
@@ -54,29 +53,25 @@ hd_status hd_finder_turn(hd_finder *f, bool fresh, uint64_t page, hd_err *err)
 /* In a step that was begun. */
 static hd_tensor *loss_of(hd_finder *f, const hd_detr_object *object)
 {
+    hd_run *r = f->course.run;
     hd_tensor *place = NULL;
-    const hd_items in = {.pixels =
-                             hd_album_send(f->run, &f->album, 0, PICTURES, &f->model->opt.image.prepare)};
+    const hd_items in = {.pixels = hd_album_send(r, &f->album, 0, PICTURES, &f->model->opt.image.prepare)};
     const hd_detr_truth truth = {object, f->first, PICTURES};
     const hd_detr_loss_opt o = {.objects = (double)f->first[PICTURES], .pictures = PICTURES};
-    hd_rows memory = in.pixels ? hd_detr_encode(f->run, f->model, &in, &place) : (hd_rows){0};
-    return hd_detr_loss(f->run, f->model, memory, place, &truth, &o, NULL);
+    hd_rows memory = in.pixels ? hd_detr_encode(r, f->model, &in, &place) : (hd_rows){0};
+    return hd_detr_loss(r, f->model, memory, place, &truth, &o, NULL);
 }
 
 hd_status hd_finder_learn(hd_finder *f, uint32_t steps, uint32_t of, double rate, hd_err *err)
 {
-    hd_run *r = f->run;
+    hd_course *c = &f->course;
     hd_status s = HD_OK;
     for (uint32_t i = 0; !s && i < steps; i++) {
-        s = hd_finder_turn(f, false, f->pages++, err);
+        s = hd_finder_turn(f, false, c->updates, err);
         if (s) return s;
-        r->now.seed = f->album.seed, r->now.number = (uint32_t)f->pages;
-        hd_run_begin(r, HD_TRAIN);
+        hd_course_begin(c);
         loss_of(f, f->object);
-        hd_backward(r);
-        hd_optimizer_step(r, &f->optimizer, rate * (1 - (double)(f->pages - 1) / of),
-                          (double)f->first[PICTURES], NULL, NULL);
-        s = hd_run_status(r, err);
+        s = hd_course_end(c, hd_course_falling(c, rate, of), (double)f->first[PICTURES], err);
     }
     return s;
 }
@@ -87,14 +82,14 @@ hd_status hd_finder_loss(double *loss, hd_finder *f, bool reversed, hd_err *err)
     for (size_t i = 0; i < PICTURES; i++)
         for (size_t k = f->first[i]; k < f->first[i + 1]; k++)
             object[k] = f->object[reversed ? f->first[i] + f->first[i + 1] - 1 - k : k];
-    hd_run_begin(f->run, HD_INFERENCE);
-    *loss = hd_loss_total(f->run, loss_of(f, object)) / (double)f->first[PICTURES];
-    return hd_run_status(f->run, err);
+    hd_run_begin(f->course.run, HD_INFERENCE);
+    *loss = hd_loss_total(f->course.run, loss_of(f, object)) / (double)f->first[PICTURES];
+    return hd_run_status(f->course.run, err);
 }
 
 hd_status hd_finder_answers(hd_finder_answer *to, hd_finder *f, hd_err *err)
 {
-    hd_run *r = f->run;
+    hd_run *r = f->course.run;
     hd_tensor *place = NULL;
     hd_real box[PICTURES * QUERIES * 4];
     int32_t label[PICTURES * QUERIES];

@@ -2,19 +2,17 @@
 #ifndef HD_LAB_PICTURE_FINDER_H
 #define HD_LAB_PICTURE_FINDER_H
 
+#include "lab/course.h"
 #include "lab/picture/album.h"
 #include "model/vision/detr.h"
-#include "train/optimizer.h"
 
 enum { HD_FINDER_SIDE = 16, HD_FINDER_MOST = 2, HD_FINDER_QUERIES = 6 };
 enum { HD_FINDER_OBJECTS = HD_ALBUM_PICTURES * HD_FINDER_MOST };
 
 typedef struct hd_finder {
-    hd_run *run; /* borrowed */
+    hd_course course;
     hd_detr *model;
-    hd_optimizer optimizer;
     hd_album album;
-    uint64_t pages;                           /* learned from so far */
     hd_detr_object object[HD_FINDER_OBJECTS]; /* of the page */
     size_t first[HD_ALBUM_PICTURES + 1];
 } hd_finder;

@@ -14,7 +14,6 @@ enum {
 
 hd_status hd_narrator_open(hd_narrator *n, hd_run *run, uint64_t seed, hd_err *err)
 {
-    static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
     hd_encdec_opt o = {
         .pictures = true,
         .image = {.kind = HD_IMAGE_resnet,
@@ -33,17 +32,15 @@ hd_status hd_narrator_open(hd_narrator *n, hd_run *run, uint64_t seed, hd_err *e
         .sinusoid = {.halves = true},
         .recurrent = {.begin = HD_BEGINNING_maps, .read = HD_READING_deep},
     };
-    *n = (hd_narrator){.run = run,
-                       .album = {.seed = seed, .side = HD_NARRATOR_SIDE, .most = HD_NARRATOR_MOST}};
+    *n = (hd_narrator){.album = {.seed = seed, .side = HD_NARRATOR_SIDE, .most = HD_NARRATOR_MOST}};
     hd_status s = hd_stages_read(&o.decoder, "lstm:1", err);
     if (!s) s = hd_encdec_new(&n->model, run->backend, &o, true, err);
-    if (!s) s = hd_params_draw(&n->model->params, seed, err);
-    return s ? s : hd_optimizer_init(&n->optimizer, &n->model->params, &adam, err);
+    return s ? s : hd_course_open(&n->course, run, &n->model->params, seed, err);
 }
 
 void hd_narrator_close(hd_narrator *n)
 {
-    hd_optimizer_release(&n->optimizer);
+    hd_course_close(&n->course);
     hd_encdec_free(n->model);
     hd_album_close(&n->album);
     *n = (hd_narrator){0};
@@ -74,7 +71,7 @@ const char *hd_narrator_word(int32_t id)
 static hd_rows rows_of(hd_narrator *n, size_t from, size_t count, const int32_t *word, const int32_t *len,
                        size_t words)
 {
-    hd_run *r = n->run;
+    hd_run *r = n->course.run;
     int32_t input[PICTURES * LENGTH];
     size_t at = 0;
     for (size_t i = 0; i < count; i++)
@@ -87,30 +84,26 @@ static hd_rows rows_of(hd_narrator *n, size_t from, size_t count, const int32_t 
 
 hd_status hd_narrator_learn(hd_narrator *n, uint32_t steps, uint32_t of, double rate, hd_err *err)
 {
-    hd_run *r = n->run;
+    hd_course *c = &n->course;
     hd_status s = HD_OK;
     for (uint32_t i = 0; !s && i < steps; i++) {
         int32_t word[PICTURES * LENGTH], len[PICTURES];
         size_t words = 0;
-        s = hd_narrator_turn(n, false, n->pages++, err);
+        s = hd_narrator_turn(n, false, c->updates, err);
         if (s) return s;
         for (size_t k = 0; k < PICTURES; words += (size_t)len[k++])
             len[k] = (int32_t)hd_narrator_truth(word + words, &n->album.scene[k]);
-        r->now.seed = n->album.seed, r->now.number = (uint32_t)n->pages;
-        hd_run_begin(r, HD_TRAIN);
+        hd_run *r = hd_course_begin(c);
         hd_encdec_loss(r, n->model, rows_of(n, 0, PICTURES, word, len, words), hd_ints(r, word, words),
                        &(hd_loss_opt){.coef = 1});
-        hd_backward(r);
-        hd_optimizer_step(r, &n->optimizer, rate * (1 - (double)(n->pages - 1) / of), (double)words, NULL,
-                          NULL);
-        s = hd_run_status(r, err);
+        s = hd_course_end(c, hd_course_falling(c, rate, of), (double)words, err);
     }
     return s;
 }
 
 hd_status hd_narrator_say(int32_t to[PICTURES][LENGTH], hd_narrator *n, hd_err *err)
 {
-    hd_run *r = n->run;
+    hd_run *r = n->course.run;
     hd_status s = HD_OK;
     memset(to, 0, PICTURES * sizeof *to);
     for (size_t t = 0; !s && t < LENGTH; t++) {
@@ -133,10 +126,10 @@ hd_status hd_narrator_gaze(double to[ROOM], size_t *count, hd_narrator *n, size_
 {
     hd_witness w = {.to = to, .room = ROOM};
     int32_t word[LENGTH], len = (int32_t)hd_narrator_truth(word, &n->album.scene[picture]);
-    hd_run_begin(n->run, HD_INFERENCE);
-    hd_witness_begin(n->run, &w);
+    hd_run_begin(n->course.run, HD_INFERENCE);
+    hd_witness_begin(n->course.run, &w);
     rows_of(n, picture, 1, word, &len, (size_t)len);
-    hd_witness_end(n->run);
+    hd_witness_end(n->course.run);
     *count = w.count;
-    return hd_run_status(n->run, err);
+    return hd_run_status(n->course.run, err);
 }

@@ -3,9 +3,9 @@
 #ifndef HD_LAB_PICTURE_NARRATOR_H
 #define HD_LAB_PICTURE_NARRATOR_H
 
+#include "lab/course.h"
 #include "lab/picture/album.h"
 #include "model/encdec/encdec.h"
-#include "train/optimizer.h"
 
 enum { HD_NARRATOR_BEGIN = 1, HD_NARRATOR_END, HD_NARRATOR_AND, HD_NARRATOR_COLOR };
 enum { HD_NARRATOR_WORDS = HD_NARRATOR_COLOR + HD_SHAPE_COLORS };
@@ -17,11 +17,9 @@ enum {
 enum { HD_NARRATOR_MOST = 2, HD_NARRATOR_LENGTH = 2 * HD_NARRATOR_MOST }; /* objects; words with the end */
 
 typedef struct hd_narrator {
-    hd_run *run; /* borrowed */
+    hd_course course;
     hd_encdec *model;
-    hd_optimizer optimizer;
     hd_album album;
-    uint64_t pages; /* learned from so far */
 } hd_narrator;
 
 /* Lives where it was opened; the caller closes it whatever happens. */

@@ -51,7 +51,6 @@ hd_status hd_viewer_turn(hd_viewer *v, bool fresh, uint64_t page, hd_err *err)
 hd_status hd_viewer_open(hd_viewer *v, hd_run *run, hd_viewer_order order, bool nowhere, uint64_t seed,
                          hd_err *err)
 {
-    static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
     static const char *const positions[] = {"vit.embeddings.position_embeddings"};
     static const hd_real none[(1 + CELLS) * WIDTH];
     const hd_stack_opt stack = {
@@ -68,19 +67,18 @@ hd_status hd_viewer_open(hd_viewer *v, hd_run *run, hd_viewer_order order, bool 
         .classes = CLASSES,
         .frozen = {positions, nowhere},
     };
-    *v = (hd_viewer){.run = run,
-                     .order = order,
+    *v = (hd_viewer){.order = order,
                      .album = {.seed = seed, .side = SIDE, .most = 1, .wanted = clearly_in_a_quarter}};
     hd_status s = hd_classifier_new(&v->model, run->backend, &o, true, err);
-    if (!s) s = hd_params_draw(v->model->params, seed, err);
+    if (!s) s = hd_course_open(&v->course, run, v->model->params, seed, err);
     if (!s && nowhere)
         s = hd_params_set(v->model->params, hd_params_find(v->model->params, positions[0]), none);
-    return s ? s : hd_optimizer_init(&v->optimizer, v->model->params, &adam, err);
+    return s;
 }
 
 void hd_viewer_close(hd_viewer *v)
 {
-    hd_optimizer_release(&v->optimizer);
+    hd_course_close(&v->course);
     hd_classifier_free(v->model);
     hd_album_close(&v->album);
     *v = (hd_viewer){0};
@@ -91,33 +89,30 @@ static hd_class_batch send(hd_viewer *v)
     int32_t class[PICTURES];
     for (size_t i = 0; i < PICTURES; i++) class[i] = class_of(&v->album.scene[i]);
     return (hd_class_batch){
-        .in.pixels = hd_album_send(v->run, &v->album, 0, PICTURES, &v->model->opt.body.image.prepare),
-        .target = hd_ints(v->run, class, PICTURES)};
+        .in.pixels = hd_album_send(v->course.run, &v->album, 0, PICTURES, &v->model->opt.body.image.prepare),
+        .target = hd_ints(v->course.run, class, PICTURES)};
 }
 
 hd_status hd_viewer_answer(hd_real *logp, hd_viewer *v, hd_err *err)
 {
-    hd_run_begin(v->run, HD_INFERENCE);
+    hd_run_begin(v->course.run, HD_INFERENCE);
     hd_class_batch b = send(v);
-    hd_tensor *y = hd_classifier_logp(v->run, v->model, &b);
-    if (y) hd_read(v->run, y, logp);
-    return hd_run_status(v->run, err);
+    hd_tensor *y = hd_classifier_logp(v->course.run, v->model, &b);
+    if (y) hd_read(v->course.run, y, logp);
+    return hd_run_status(v->course.run, err);
 }
 
 hd_status hd_viewer_learn(hd_viewer *v, uint32_t steps, uint32_t of, double rate, hd_err *err)
 {
-    hd_run *r = v->run;
+    hd_course *c = &v->course;
     hd_status s = HD_OK;
     for (uint32_t i = 0; !s && i < steps; i++) {
-        s = hd_viewer_turn(v, false, v->pages++, err);
+        s = hd_viewer_turn(v, false, c->updates, err);
         if (s) return s;
-        r->now.seed = v->album.seed, r->now.number = (uint32_t)v->pages;
-        hd_run_begin(r, HD_TRAIN);
+        hd_run *r = hd_course_begin(c);
         hd_class_batch b = send(v);
         hd_classifier_loss(r, v->model, &b, &(hd_loss_opt){.coef = 1});
-        hd_backward(r);
-        hd_optimizer_step(r, &v->optimizer, rate * (1 - (double)(v->pages - 1) / of), PICTURES, NULL, NULL);
-        s = hd_run_status(r, err);
+        s = hd_course_end(c, hd_course_falling(c, rate, of), PICTURES, err);
     }
     return s;
 }

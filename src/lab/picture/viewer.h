@@ -3,9 +3,9 @@
 #ifndef HD_LAB_PICTURE_VIEWER_H
 #define HD_LAB_PICTURE_VIEWER_H
 
+#include "lab/course.h"
 #include "lab/picture/album.h"
 #include "model/encoder/classifier.h"
-#include "train/optimizer.h"
 
 enum { HD_VIEWER_SIDE = 16, HD_VIEWER_PATCH = 4, HD_VIEWER_ACROSS = HD_VIEWER_SIDE / HD_VIEWER_PATCH };
 enum { HD_VIEWER_PATCHES = HD_VIEWER_ACROSS * HD_VIEWER_ACROSS, HD_VIEWER_QUARTERS = 4 };
@@ -18,12 +18,10 @@ typedef enum hd_viewer_order {
 } hd_viewer_order;
 
 typedef struct hd_viewer {
-    hd_run *run; /* borrowed */
+    hd_course course;
     hd_viewer_order order;
     hd_classifier *model;
-    hd_optimizer optimizer;
     hd_album album;
-    uint64_t pages; /* learned from so far */
 } hd_viewer;
 
 /* Lives where it was opened; the caller closes it whatever happens. nowhere: positions are zeros and stay so.

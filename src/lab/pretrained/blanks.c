@@ -50,8 +50,7 @@ hd_status hd_blanks_learn(hd_filler *f, hd_blanks *y, int updates, hd_rng *rng, 
                                rng);
         for (size_t i = 0; i < m.rows; i++) y->hidden += m.ids[i] == hd_masked_id(y->words);
         y->tokens += ITEMS * HD_BLANKS_TOKENS, y->asked += m.asked;
-        hd_run_begin(f->run, HD_TRAIN);
-        hd_masked_rows_send(f->run, &b, &m, 0, ITEMS);
+        hd_masked_rows_send(hd_course_begin(&f->course), &b, &m, 0, ITEMS);
         s = hd_filler_learn(f, &b, (double)m.asked, err);
     }
     hd_masked_rows_release(&m);

@@ -24,8 +24,8 @@ static hd_status judge(double *share, study *y, size_t kind, size_t seed, hd_fil
     for (int k = 0; !s && k < PLACES; k++) {
         int32_t said[SUMS];
         int right = 0;
-        hd_run_begin(f->run, HD_INFERENCE);
-        hd_bert_batch b = hd_blanks_batch(f->run, &y->sums, hd_blanks_place[k], false, false);
+        hd_run_begin(f->course.run, HD_INFERENCE);
+        hd_bert_batch b = hd_blanks_batch(f->course.run, &y->sums, hd_blanks_place[k], false, false);
         s = hd_filler_fill(said, f, &b, err);
         for (int i = 0; !s && i < SUMS; i++) right += said[i] == y->sums.ids[i][hd_blanks_place[k]];
         y->right[kind][k][seed] = (double)right / SUMS;
@@ -38,7 +38,7 @@ static hd_status judge(double *share, study *y, size_t kind, size_t seed, hd_fil
    when rows are handed in that have no blank. */
 static hd_status probe(study *y, size_t kind, hd_filler *f, hd_err *err)
 {
-    hd_run *r = f->run;
+    hd_run *r = f->course.run;
     hd_tensor *first[2];
     int32_t at[SUMS];
     double loss[2];

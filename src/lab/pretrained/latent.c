@@ -28,7 +28,7 @@ static hd_lm_opt model_of(size_t rank)
 /* Numbers of a word in the cache, once a few words are in it. */
 static hd_status numbers_of(size_t *to, hd_pupil *p, const int32_t *ids, hd_err *err)
 {
-    hd_run *r = p->run;
+    hd_run *r = p->course.run;
     hd_cache *cache = NULL;
     hd_status s = hd_gpt_cache(&cache, p->model->model, 1, err);
     if (s) return s;

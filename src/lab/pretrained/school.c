@@ -91,14 +91,13 @@ static void weigh(hd_school *c, hd_rollout *o, const hd_groups *g)
 /* Texts that are better than others of their group become likelier. */
 static hd_status learn(hd_school *c, const hd_rollout *o, hd_err *err)
 {
-    hd_run *r = c->pupil.run;
     hd_lm *m = c->pupil.model;
     hd_window w[TEXTS];
     const hd_stream_text text = hd_rollout_text(o);
     size_t row = 0, tokens = 0;
     hd_lm_batch b;
     for (size_t i = 0; i < TEXTS; i++) w[i] = hd_rollout_window(o, i);
-    hd_run_begin(r, HD_TRAIN);
+    hd_run *r = hd_course_begin(&c->pupil.course);
     hd_windows_send(r, &b, m, &text, w, NULL, TEXTS);
     if (!b.seg) return hd_run_status(r, err);
     const size_t rows = b.seg->rows;
@@ -117,9 +116,7 @@ static hd_status learn(hd_school *c, const hd_rollout *o, hd_err *err)
                                     .weight = hd_from(r, rows, 1, weight),
                                     .policy_rows = hd_from(r, rows, HD_POLICY_COLUMNS, policy),
                                     .policy = {0.2f, 0.2f, 0}});
-    hd_backward(r);
-    hd_optimizer_step(r, &c->pupil.optimizer, 0.001, (double)tokens, NULL, NULL);
-    return hd_run_status(r, err);
+    return hd_course_end(&c->pupil.course, 0.001, (double)tokens, err);
 }
 
 hd_status hd_school_turn(hd_school *c, uint64_t number, hd_err *err)
@@ -130,8 +127,8 @@ hd_status hd_school_turn(hd_school *c, uint64_t number, hd_err *err)
     for (size_t i = 0; i < GROUPS; i++) which[i] = (number * GROUPS + i) % SUMS;
     hd_status s = hd_groups_init(&g, GROUPS, HD_SCHOOL_EACH, err);
     if (!s)
-        s = hd_groups_draw(&g, &c->author, &c->prompts, which, 0, GROUPS, c->pupil.seed ^ number << 20, 1,
-                           err);
+        s = hd_groups_draw(&g, &c->author, &c->prompts, which, 0, GROUPS, c->pupil.course.seed ^ number << 20,
+                           1, err);
     if (!s) s = hd_rollout_lay(&o, &g, c->pupil.model, err);
     if (!s) weigh(c, &o, &g);
     if (!s) s = learn(c, &o, err);

@@ -27,22 +27,18 @@ typedef struct lot {
 
 #define ASTRAY 0.1 /* share of words that are of the other topic */
 
-static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
-
 hd_status hd_tuner_open(hd_tuner *t, hd_run *run, hd_lm_kind kind, uint64_t seed, hd_err *err)
 {
     hd_classifier_opt o = {.body = {.positions = LENGTH}, .pool = HD_POOL_last, .classes = TOPICS};
-    *t = (hd_tuner){.run = run, .seed = seed};
+    *t = (hd_tuner){0};
     o.body.type = hd_lm_types[kind], o.body.lm = hd_pupil_model(kind, WIDTH, VOCAB);
     hd_status s = hd_classifier_new(&t->model, run->backend, &o, true, err);
-    if (!s) s = hd_params_draw(t->model->params, seed, err);
-    if (!s) s = hd_optimizer_init(&t->optimizer, t->model->params, &adam, err);
-    return s;
+    return s ? s : hd_course_open(&t->course, run, t->model->params, seed, err);
 }
 
 void hd_tuner_close(hd_tuner *t)
 {
-    hd_optimizer_release(&t->optimizer);
+    hd_course_close(&t->course);
     hd_classifier_free(t->model);
     hd_mem_free(t->kept);
     *t = (hd_tuner){0};
@@ -63,9 +59,8 @@ hd_status hd_tuner_return(hd_tuner *t, hd_err *err)
 {
     hd_params *p = t->model->params;
     p->backend->upload(p->backend, p->value, t->kept, p->total * sizeof *t->kept);
-    hd_optimizer_release(&t->optimizer);
     hd_status s = hd_params_renew(p, err);
-    return s ? s : hd_optimizer_init(&t->optimizer, p, &adam, err);
+    return s ? s : hd_course_renew(&t->course, err);
 }
 
 bool hd_tuner_same(const hd_tuner *a, const hd_tuner *b)
@@ -106,13 +101,10 @@ static hd_class_batch send(hd_run *r, const lot *l, double share)
 
 static hd_status update(hd_tuner *t, const lot *l, double share, double rate, hd_err *err)
 {
-    hd_run *r = t->run;
-    hd_run_begin(r, HD_TRAIN);
+    hd_run *r = hd_course_begin(&t->course);
     hd_class_batch b = send(r, l, share);
     hd_classifier_loss(r, t->model, &b, &(hd_loss_opt){.coef = 1});
-    hd_backward(r);
-    hd_optimizer_step(r, &t->optimizer, rate, ITEMS, NULL, NULL);
-    return hd_run_status(r, err);
+    return hd_course_end(&t->course, rate, ITEMS, err);
 }
 
 hd_status hd_tuner_read(hd_tuner *t, int updates, hd_err *err)
@@ -122,7 +114,7 @@ hd_status hd_tuner_read(hd_tuner *t, int updates, hd_err *err)
     lot l;
     for (int u = 0; !s && u < updates; u++) {
         for (int i = 0; i < ITEMS; i++) number[i] = (uint64_t)(u * ITEMS + i);
-        draw(&l, PLAIN, t->seed, number);
+        draw(&l, PLAIN, t->course.seed, number);
         for (int i = 0; i < ITEMS; i++) l.topic[i] = -1;
         s = update(t, &l, 1.0 / LENGTH, 0.01 * (1 - (double)u / updates), err);
     }
@@ -136,7 +128,7 @@ hd_status hd_tuner_tune(hd_tuner *t, int count, int updates, double beside, hd_e
     lot l;
     for (int u = 0; !s && u < updates; u++) {
         for (int i = 0; i < ITEMS; i++) number[i] = (uint64_t)((u * ITEMS + i) % count);
-        draw(&l, WITH_LABEL, t->seed, number);
+        draw(&l, WITH_LABEL, t->course.seed, number);
         s = update(t, &l, beside < 0 ? beside : beside / LENGTH, 0.005 * (1 - (double)u / updates), err);
     }
     return s;
@@ -151,11 +143,11 @@ hd_status hd_tuner_judge(double *share, hd_tuner *t, hd_err *err)
     for (int k = 0; !s && k < JUDGED; k++) {
         double answer[ITEMS * TOPICS];
         for (int i = 0; i < ITEMS; i++) number[i] = (uint64_t)(k * ITEMS + i);
-        draw(&l, NEW, t->seed, number);
-        hd_run_begin(t->run, HD_INFERENCE);
-        hd_class_batch b = send(t->run, &l, -1);
-        hd_desk_read(answer, t->run, hd_classifier_answer(t->run, t->model, &b));
-        s = hd_run_status(t->run, err);
+        draw(&l, NEW, t->course.seed, number);
+        hd_run_begin(t->course.run, HD_INFERENCE);
+        hd_class_batch b = send(t->course.run, &l, -1);
+        hd_desk_read(answer, t->course.run, hd_classifier_answer(t->course.run, t->model, &b));
+        s = hd_run_status(t->course.run, err);
         for (int i = 0; !s && i < ITEMS; i++)
             right += answer[2 * i + l.topic[i]] > answer[2 * i + 1 - l.topic[i]];
     }

@@ -4,15 +4,13 @@
 #ifndef HD_LAB_PRETRAINED_TUNER_H
 #define HD_LAB_PRETRAINED_TUNER_H
 
+#include "lab/course.h"
 #include "lab/experiment.h"
 #include "model/encoder/classifier.h"
-#include "train/optimizer.h"
 
 typedef struct hd_tuner {
-    hd_run *run; /* borrowed */
+    hd_course course;
     hd_classifier *model;
-    hd_optimizer optimizer;
-    uint64_t seed;
     hd_real *kept; /* all weights, as hd_tuner_keep found them */
 } hd_tuner;
 

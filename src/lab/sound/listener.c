@@ -8,7 +8,6 @@ enum { WIDTH = 24, ITEMS = HD_LISTENER_ITEMS, BINS = HD_LISTENER_BINS, JUDGED = 
 
 hd_status hd_listener_open(hd_listener *l, hd_run *run, const char *encoder, uint64_t seed, hd_err *err)
 {
-    static const hd_optimizer_opt adam = {.kind = HD_OPT_ADAM, .clip = 1};
     hd_encdec_opt o = {
         .sounds = true,
         .sound =
@@ -22,18 +21,17 @@ hd_status hd_listener_open(hd_listener *l, hd_run *run, const char *encoder, uin
         .sinusoid = {.halves = true},
         .recurrent = {.begin = HD_BEGINNING_maps, .read = HD_READING_deep},
     };
-    *l = (hd_listener){.run = run, .seed = seed};
+    *l = (hd_listener){0};
     hd_status s = hd_stages_read(&o.encoder, encoder, err);
     if (!s) s = hd_stages_read(&o.decoder, "lstm:1", err);
     if (!s && !(l->lot = hd_mem_new(sizeof *l->lot))) s = hd_err_nomem(err, sizeof *l->lot);
     if (!s) s = hd_encdec_new(&l->model, run->backend, &o, true, err);
-    if (!s) s = hd_params_draw(&l->model->params, seed, err);
-    return s ? s : hd_optimizer_init(&l->optimizer, &l->model->params, &adam, err);
+    return s ? s : hd_course_open(&l->course, run, &l->model->params, seed, err);
 }
 
 void hd_listener_close(hd_listener *l)
 {
-    hd_optimizer_release(&l->optimizer);
+    hd_course_close(&l->course);
     hd_encdec_free(l->model);
     hd_mem_free(l->lot);
     *l = (hd_listener){0};
@@ -69,7 +67,7 @@ static void draw(hd_listener_lot *to, uint64_t seed, uint64_t number, size_t ite
 /* Rows of the decoder over the letters of the lot, in a step that was begun. */
 static hd_rows rows_of(hd_listener *l, hd_encoded *memory)
 {
-    hd_run *r = l->run;
+    hd_run *r = l->course.run;
     const hd_listener_lot *b = l->lot;
     int32_t input[ITEMS * (HD_LISTENER_MOST + 1)];
     size_t at = 0;
@@ -86,33 +84,29 @@ static hd_rows rows_of(hd_listener *l, hd_encoded *memory)
 
 hd_status hd_listener_learn(hd_listener *l, uint32_t steps, uint32_t of, double rate, hd_err *err)
 {
-    hd_run *r = l->run;
+    hd_course *c = &l->course;
     hd_status s = HD_OK;
     for (uint32_t i = 0; !s && i < steps; i++) {
         hd_encoded memory;
-        draw(l->lot, l->seed, 2 * l->lots++, ITEMS);
-        r->now.seed = l->seed, r->now.number = (uint32_t)l->lots;
-        hd_run_begin(r, HD_TRAIN);
+        draw(l->lot, c->seed, 2 * c->updates, ITEMS);
+        hd_run *r = hd_course_begin(c);
         hd_encdec_loss(r, l->model, rows_of(l, &memory), hd_ints(r, l->lot->letter, l->lot->words),
                        &(hd_loss_opt){.coef = 1});
-        hd_backward(r);
-        hd_optimizer_step(r, &l->optimizer, rate * (1 - (double)(l->lots - 1) / of), (double)l->lot->words,
-                          NULL, NULL);
-        s = hd_run_status(r, err);
+        s = hd_course_end(c, hd_course_falling(c, rate, of), (double)l->lot->words, err);
     }
     return s;
 }
 
 hd_status hd_listener_judge(double *share, hd_listener *l, hd_err *err)
 {
-    hd_run *r = l->run;
+    hd_run *r = l->course.run;
     const hd_listener_lot *b = l->lot;
     size_t right = 0, all = 0;
     hd_status s = HD_OK;
     for (uint64_t k = 0; !s && k < JUDGED; k++) {
         int32_t said[ITEMS * (HD_LISTENER_MOST + 1)];
         hd_encoded memory;
-        draw(l->lot, l->seed, 2 * k + 1, ITEMS);
+        draw(l->lot, l->course.seed, 2 * k + 1, ITEMS);
         hd_run_begin(r, HD_INFERENCE);
         hd_tensor *best = hd_argmax(r, hd_encdec_logits(r, l->model, rows_of(l, &memory)));
         if (best) r->backend->download(r->backend, said, best->data, b->words * sizeof *said);
@@ -129,11 +123,11 @@ hd_status hd_listener_gaze(double *to, size_t room, size_t *rows, hd_listener *l
 {
     hd_witness w = {.to = to, .room = room};
     hd_encoded memory;
-    draw(l->lot, l->seed, 2 * (JUDGED + number) + 1, 1);
-    hd_run_begin(l->run, HD_INFERENCE);
-    hd_witness_begin(l->run, &w);
+    draw(l->lot, l->course.seed, 2 * (JUDGED + number) + 1, 1);
+    hd_run_begin(l->course.run, HD_INFERENCE);
+    hd_witness_begin(l->course.run, &w);
     rows_of(l, &memory);
-    hd_witness_end(l->run);
+    hd_witness_end(l->course.run);
     *rows = w.count / l->lot->words;
-    return hd_run_status(l->run, err);
+    return hd_run_status(l->course.run, err);
 }

@@ -3,10 +3,10 @@
 #ifndef HD_LAB_SOUND_LISTENER_H
 #define HD_LAB_SOUND_LISTENER_H
 
+#include "lab/course.h"
 #include "lab/experiment.h"
 #include "model/encdec/encdec.h"
 #include "nn/frames.h"
-#include "train/optimizer.h"
 
 enum { HD_LISTENER_BEGIN = 1, HD_LISTENER_END, HD_LISTENER_FIRST };
 enum { HD_LISTENER_ITEMS = 32, HD_LISTENER_BINS = 8, HD_LISTENER_LETTERS = 6 };
@@ -24,10 +24,8 @@ typedef struct hd_listener_lot {
 } hd_listener_lot;
 
 typedef struct hd_listener {
-    hd_run *run; /* borrowed */
-    uint64_t seed, lots;
+    hd_course course;
     hd_encdec *model;
-    hd_optimizer optimizer;
     hd_listener_lot *lot;
 } hd_listener;
 
