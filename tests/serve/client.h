@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "api/tiny.h"
+#include "base/json.h"
 #include "base/system/clock.h"
 #include "outcome.h"
 #include "scratch.h"
@@ -179,6 +180,34 @@ CHECK_UNUSED static void check_answer(const char *answer, int status, const char
     for (char *rest = NULL, *part = strtok_r(copy, "|", &rest); part; part = strtok_r(NULL, "|", &rest))
         if (!strstr(answer, part))
             print_error("%s:%d: no '%s' in: %s\n", file, line, part, answer), _fail(file, line);
+}
+
+/* -- what a program has whose tests ask one server in JSON -- */
+
+CHECK_UNUSED static served usual;
+CHECK_UNUSED static hd_arena answers; /* until the program ends */
+
+CHECK_UNUSED static int usual_begin(void **state)
+{
+    if (scratch_make(state)) return -1;
+    hd_arena_init(&answers, hd_allocator_host, 0);
+    if (HEED_MICROHTTPD) serve(&usual, usual_options(), false);
+    return 0;
+}
+
+CHECK_UNUSED static int usual_end(void **state)
+{
+    unserve(&usual);
+    hd_arena_release(&answers);
+    return scratch_remove(state);
+}
+
+CHECK_UNUSED static json_t *json_of(const char *answer)
+{
+    json_error_t e;
+    json_t *root = hd_json_load(&answers, body_of(answer), strlen(body_of(answer)), &e);
+    if (!root) fail_msg("%d: %s: %s", e.line, e.text, answer);
+    return root;
 }
 
 #define FORM "Content-Type: application/x-www-form-urlencoded\r\n"

@@ -3,27 +3,8 @@
 
 #include <ctype.h>
 
-#include "base/json.h"
 #include "serve/api/call.h"
 #include "serve/client.h"
-
-static served one;
-static hd_arena memory;
-
-static int begin(void **state)
-{
-    if (scratch_make(state)) return -1;
-    hd_arena_init(&memory, hd_allocator_host, 0);
-    if (HEED_MICROHTTPD) serve(&one, usual_options(), false);
-    return 0;
-}
-
-static int end(void **state)
-{
-    unserve(&one);
-    hd_arena_release(&memory);
-    return scratch_remove(state);
-}
 
 static const hd_protocol *const protocols[] = {
 #define X(name) &hd_protocol_##name,
@@ -33,12 +14,9 @@ static const hd_protocol *const protocols[] = {
 
 static json_t *document(const char *line)
 {
-    json_error_t e;
-    const char *said = ask(&one, line, "", NULL);
+    const char *said = ask(&usual, line, "", NULL);
     assert_answer(said, 200, "Content-Type: application/json");
-    json_t *root = hd_json_load(&memory, body_of(said), strlen(body_of(said)), &e);
-    if (!root) fail_msg("%d: %s", e.line, e.text);
-    return root;
+    return json_of(said);
 }
 
 /* Whether a path of the document, "/v1/models/{model}", is that of the route, "/v1/models/". */
@@ -110,7 +88,7 @@ static void marks_are_filled_in(void **state)
 {
     (void)state;
     json_t *root = document("GET /openapi.json");
-    assert_null(strstr(body_of(ask(&one, "GET /openapi.json", "", NULL)), "\"@"));
+    assert_null(strstr(body_of(ask(&usual, "GET /openapi.json", "", NULL)), "\"@"));
     assert_string_equal(json_string_value(json_object_get(root, "openapi")), "3.1.0");
     check_references(root, root);
     json_t *model = json_object_get(json_object_get(root, "paths"), "/v1/models/{model}");
@@ -139,5 +117,5 @@ int main(void)
         cmocka_unit_test(marks_are_filled_in),
         cmocka_unit_test(clients_of_libretranslate_know_it_by_its_title),
     };
-    return outcome(cmocka_run_group_tests(tests, begin, end));
+    return outcome(cmocka_run_group_tests(tests, usual_begin, usual_end));
 }

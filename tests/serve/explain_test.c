@@ -1,39 +1,17 @@
 /* heed's own interface: probabilities, alternatives, hypotheses, attention, factors of heads. */
 #include "check.h"
 
-#include "base/json.h"
 #include "serve/client.h"
-
-static served one;
-static hd_arena memory;
-
-static int begin(void **state)
-{
-    if (scratch_make(state)) return -1;
-    hd_arena_init(&memory, hd_allocator_host, 0);
-    if (HEED_MICROHTTPD) serve(&one, usual_options(), false);
-    return 0;
-}
-
-static int end(void **state)
-{
-    unserve(&one);
-    hd_arena_release(&memory);
-    return scratch_remove(state);
-}
 
 /* The answer to a request in JSON, which must have this status; good until the test program ends. */
 static const json_t *answer(const char *path, const char *body, int status)
 {
     char line[64], begin_of[32];
-    json_error_t e;
     snprintf(line, sizeof line, "POST %s", path);
     snprintf(begin_of, sizeof begin_of, "HTTP/1.1 %d ", status);
-    const char *said = ask(&one, line, JSON, body);
+    const char *said = ask(&usual, line, JSON, body);
     if (strncmp(said, begin_of, strlen(begin_of))) fail_msg("%s: %s", body, said);
-    const json_t *root = hd_json_load(&memory, body_of(said), strlen(body_of(said)), &e);
-    if (!root) fail_msg("%s: %s", e.text, said);
-    return root;
+    return json_of(said);
 }
 
 static const char *text_of(const json_t *o, const char *key)
@@ -112,14 +90,14 @@ static void a_head_that_is_off_changes_it_and_one_that_is_on_again_does_not(void
     (void)state;
     static char before[ANSWER_ROOM];
     const char *plain = "{\"text\": \"i ate an apple .\"}";
-    snprintf(before, sizeof before, "%s", body_of(ask(&one, "POST /v1/explain", JSON, plain)));
-    const char *off = body_of(ask(&one, "POST /v1/explain", JSON,
+    snprintf(before, sizeof before, "%s", body_of(ask(&usual, "POST /v1/explain", JSON, plain)));
+    const char *off = body_of(ask(&usual, "POST /v1/explain", JSON,
                                   "{\"text\": \"i ate an apple .\", \"heads\": \"enc.1.self.0=0\"}"));
     assert_string_not_equal(off, before);
-    assert_string_equal(body_of(ask(&one, "POST /v1/explain", JSON,
+    assert_string_equal(body_of(ask(&usual, "POST /v1/explain", JSON,
                                     "{\"text\": \"i ate an apple .\", \"heads\": \"enc.1.self.0=1\"}")),
                         before);
-    assert_string_equal(body_of(ask(&one, "POST /v1/explain", JSON, plain)), before);
+    assert_string_equal(body_of(ask(&usual, "POST /v1/explain", JSON, plain)), before);
 }
 
 static void what_is_forced_comes_first(void **state)
@@ -206,7 +184,7 @@ static void models_say_what_can_be_asked(void **state)
 {
     (void)state;
     assert_answer(
-        ask(&one, "GET /v1/explain", "", NULL), 200,
+        ask(&usual, "GET /v1/explain", "", NULL), 200,
         "\"kind\": \"translator\"|\"source\": \"en\"|{\"name\": \"dec.1.cross\", \"kind\": \"cross\", "
         "\"heads\": 2}|\"limits\": {");
 }
@@ -214,13 +192,13 @@ static void models_say_what_can_be_asked(void **state)
 static void the_page_is_part_of_the_program(void **state)
 {
     (void)state;
-    assert_answer(ask(&one, "GET /", "", NULL), 200,
+    assert_answer(ask(&usual, "GET /", "", NULL), 200,
                   "<!doctype html>|Content-Type: text/html|Content-Security-Policy: default-src 'self'|"
                   "frame-ancestors 'none'\r\n|nosniff");
-    assert_answer(ask(&one, "GET /page/index.html", "", NULL), 200, "<!doctype html>");
-    assert_answer(ask(&one, "GET /page/../page.c", "", NULL), 404, "Not found");
-    assert_answer(ask(&one, "GET /page/", "", NULL), 404, "Not found");
-    assert_answer(ask(&one, "GET /nowhere", "", NULL), 404, "Not found");
+    assert_answer(ask(&usual, "GET /page/index.html", "", NULL), 200, "<!doctype html>");
+    assert_answer(ask(&usual, "GET /page/../page.c", "", NULL), 404, "Not found");
+    assert_answer(ask(&usual, "GET /page/", "", NULL), 404, "Not found");
+    assert_answer(ask(&usual, "GET /nowhere", "", NULL), 404, "Not found");
 }
 
 int main(void)
@@ -236,5 +214,5 @@ int main(void)
         cmocka_unit_test(models_say_what_can_be_asked),
         cmocka_unit_test(the_page_is_part_of_the_program),
     };
-    return outcome(cmocka_run_group_tests(tests, begin, end));
+    return outcome(cmocka_run_group_tests(tests, usual_begin, usual_end));
 }

@@ -3,11 +3,9 @@
 
 #include <math.h>
 
-#include "base/json.h"
 #include "serve/client.h"
 
 static served all;
-static hd_arena memory;
 
 /* "TASK" of a table or lines of a few words. */
 static int train(const char *task, const char *file, const char *more)
@@ -47,7 +45,7 @@ static int begin(void **state)
     static const char *const name[] = {"model", "classify", "regress", "mlm"};
     hd_err err = {0};
     if (scratch_make(state)) return -1;
-    hd_arena_init(&memory, hd_allocator_host, 0);
+    hd_arena_init(&answers, hd_allocator_host, 0);
     if (!HEED_MICROHTTPD) return 0;
     write_table("c.tsv", "label\ttext", false);
     write_table("r.tsv", "label\ttext\ttext2", true);
@@ -67,20 +65,17 @@ static int begin(void **state)
 static int end(void **state)
 {
     unserve(&all);
-    hd_arena_release(&memory);
+    hd_arena_release(&answers);
     return scratch_remove(state);
 }
 
 static const json_t *answer(const char *path, const char *body)
 {
     char line[64];
-    json_error_t e;
     snprintf(line, sizeof line, "POST %s", path);
     const char *said = ask(&all, line, JSON, body);
     assert_answer(said, 200, "application/json");
-    const json_t *root = hd_json_load(&memory, body_of(said), strlen(body_of(said)), &e);
-    if (!root) fail_msg("%s: %s", e.text, said);
-    return root;
+    return json_of(said);
 }
 
 static double number(const json_t *list, size_t i, const char *key)
