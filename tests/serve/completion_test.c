@@ -131,7 +131,7 @@ static void chats_go_through_the_template(void **state)
     need_server();
     assert_answer(
         chat("{\"model\": \"talk\", \"messages\": [{\"role\": \"user\", \"content\": \"the cat\"}], "
-             "\"max_tokens\": 4, \"logprobs\": true, \"top_logprobs\": 1}"),
+             "\"max_tokens\": 4, \"temperature\": 0, \"logprobs\": true, \"top_logprobs\": 1}"),
         200,
         "\"object\": \"chat.completion\"|\"message\": {\"role\": \"assistant\", \"content\": \"|"
         "\"logprobs\": {\"content\": [{\"token\": \"|\"bytes\": [|\"top_logprobs\": [{\"token\": |"
