@@ -21,6 +21,12 @@ void hd_sweep_free(hd_sweep *w)
     hd_mem_free(w);
 }
 
+void hd_sweep_words(hd_sweep *w)
+{
+    w->across = "words of the source", w->upward = "words said right, % (mean and spread of all seeds)";
+    w->caption = "Words said right, %, by the length of the source", w->format = "%.0f", w->scale = 100;
+}
+
 void hd_sweep_stretch(hd_sweep *w, const hd_lab *lab)
 {
     for (size_t i = 0; i < w->points; i++) w->x[i] *= hd_lab_times(lab);

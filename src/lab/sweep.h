@@ -28,6 +28,8 @@ typedef struct hd_sweep {
 hd_status hd_sweep_new(hd_sweep **out, const void *rows, size_t size, size_t kinds, const int32_t *at,
                        size_t points, hd_err *err);
 void hd_sweep_free(hd_sweep *w); /* accepts NULL */
+/* Its numbers are shares of words said right, its points the lengths of the source. */
+void hd_sweep_words(hd_sweep *w);
 /* Its points are updates, of which a full laboratory has more. */
 void hd_sweep_stretch(hd_sweep *w, const hd_lab *lab);
 

@@ -99,11 +99,8 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_sweep *w = NULL;
     hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, lengths, LENGTHS, err);
     if (s) return s;
-    w->title = "Attention to all of the source, or to a window", w->across = "words of the source";
-    w->upward = "words said right, % (mean and spread of all seeds)";
-    w->caption = "Words said right, %, by the length of the source",
-    w->corner = "order of the target, attention";
-    w->format = "%.0f", w->scale = 100;
+    hd_sweep_words(w);
+    w->title = "Attention to all of the source, or to a window", w->corner = "order of the target, attention";
     s = hd_sweep_measure(w, lab, learn, &beyond, err);
     if (!s) {
         hd_paper_say(

@@ -61,10 +61,8 @@ static hd_status run(hd_paper *to, const hd_lab *lab, hd_err *err)
     hd_sweep *w = NULL;
     hd_status s = hd_sweep_new(&w, kinds, sizeof *kinds, KINDS, lengths, LENGTHS, err);
     if (s) return s;
-    w->title = "What fits through one vector", w->across = "words of the source";
-    w->upward = "words said right, % (mean and spread of all seeds)";
-    w->caption = "Words said right, %, by the length of the source", w->corner = "model";
-    w->format = "%.0f", w->scale = 100;
+    hd_sweep_words(w);
+    w->title = "What fits through one vector", w->corner = "model";
     s = hd_sweep_measure(w, lab, learn, NULL, err);
     if (!s) {
         hd_paper_say(
