@@ -91,5 +91,5 @@ void hd_spread_cell(hd_paper *to, const char *format, hd_spread s)
 
 void hd_spread_percent(hd_paper *to, hd_spread share)
 {
-    hd_paper_cell(to, "%.0f (%.0f to %.0f)", 100 * share.mean, 100 * share.low, 100 * share.high);
+    hd_spread_cell(to, "%.0f", (hd_spread){100 * share.mean, 100 * share.low, 100 * share.high});
 }
