@@ -42,6 +42,12 @@ void hd_desk_read(double *to, hd_run *r, const hd_tensor *t)
     for (size_t i = 0; t && i < hd_count_of(t); i++) to[i] = host ? (double)host[i] : (double)NAN;
 }
 
+void hd_desk_best(int32_t *to, hd_run *r, hd_tensor *scores)
+{
+    hd_tensor *best = hd_argmax(r, scores);
+    if (best) r->backend->download(r->backend, to, best->data, hd_count_of(best) * sizeof *to);
+}
+
 double hd_desk_gap(hd_run *r, const hd_tensor *a, const hd_tensor *b)
 {
     const hd_real *x = host_of(r, a), *y = host_of(r, b);

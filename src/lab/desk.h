@@ -16,6 +16,8 @@ hd_rows hd_desk_item(hd_run *r, hd_tensor *t);
 
 /* All numbers of t, row by row. */
 void hd_desk_read(double *to, hd_run *r, const hd_tensor *t);
+/* Of each row the place of its largest number. */
+void hd_desk_best(int32_t *to, hd_run *r, hd_tensor *scores);
 /* The largest difference of two of one shape. */
 double hd_desk_gap(hd_run *r, const hd_tensor *a, const hd_tensor *b);
 double hd_desk_gap_to(hd_run *r, const hd_tensor *a, const double *b);

@@ -2,6 +2,7 @@
 #include "lab/learner.h"
 
 #include "base/mem.h"
+#include "lab/desk.h"
 
 enum { JUDGED = 4, HEADS = 2, POSITIONS = 2 * HD_EXERCISE_TARGET };
 
@@ -109,9 +110,8 @@ hd_status hd_learner_judge(double *share, hd_learner *l, int32_t length, hd_err 
         hd_learner_lot *b = l->lot;
         hd_learner_draw(b, l, length, 2 * k + 1);
         hd_run_begin(r, HD_INFERENCE);
-        hd_tensor *best = hd_argmax(r, hd_encdec_logits(r, l->model, hd_learner_rows(l, b, NULL)));
         int32_t *said = hd_host_take(r, b->target_rows * sizeof *said);
-        if (best && said) r->backend->download(r->backend, said, best->data, b->target_rows * sizeof *said);
+        if (said) hd_desk_best(said, r, hd_encdec_logits(r, l->model, hd_learner_rows(l, b, NULL)));
         s = hd_run_status(r, err);
         for (size_t i = 0; !s && i < b->target_rows; i++)
             if (b->target[i] != HD_LEARNER_END) all++, right += said[i] == b->target[i];

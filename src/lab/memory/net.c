@@ -2,6 +2,7 @@
 #include "lab/memory/net.h"
 
 #include "base/mem.h"
+#include "lab/desk.h"
 
 const char *const hd_net_names[HD_NETS] = {
 #define X(name, title, cell, act) title,
@@ -101,9 +102,8 @@ hd_status hd_net_judge(size_t *right, hd_net *n, const int32_t *ids, const int32
 {
     hd_run *r = n->course.run;
     hd_run_begin(r, HD_INFERENCE);
-    hd_tensor *best = hd_argmax(r, hd_net_answers(n, ids, len, items));
     int32_t *said = hd_host_take(r, items * sizeof *said);
-    if (best && said) r->backend->download(r->backend, said, best->data, items * sizeof *said);
+    if (said) hd_desk_best(said, r, hd_net_answers(n, ids, len, items));
     hd_status s = hd_run_status(r, err);
     *right = 0;
     for (size_t i = 0; !s && i < items; i++) *right += said[i] == target[i];

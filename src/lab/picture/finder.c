@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "backend/box.h"
+#include "lab/desk.h"
 
 enum { WIDTH = 32, SIDE = HD_FINDER_SIDE, PATCH = 4, PICTURES = HD_ALBUM_PICTURES };
 enum { QUERIES = HD_FINDER_QUERIES, LABELS = HD_SHAPE_COLORS };
@@ -99,9 +100,7 @@ hd_status hd_finder_answers(hd_finder_answer *to, hd_finder *f, hd_err *err)
     if (memory.t) {
         hd_detr_queries q = hd_detr_ask(r, f->model, memory.seg, PICTURES, NULL, NULL);
         hd_detr_found found = hd_detr_decode(r, f->model, memory, place, &q, false);
-        hd_tensor *best = hd_argmax(r, found.logits);
-        if (best && hd_read(r, found.box, box))
-            r->backend->download(r->backend, label, best->data, sizeof label);
+        if (hd_read(r, found.box, box)) hd_desk_best(label, r, found.logits);
     }
     hd_status s = hd_run_status(r, err);
     for (size_t i = 0; !s && i < PICTURES * QUERIES; i++) {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lab/desk.h"
 #include "lab/witness.h"
 
 enum {
@@ -114,8 +115,7 @@ hd_status hd_narrator_say(int32_t to[PICTURES][LENGTH], hd_narrator *n, hd_err *
             memcpy(word + i * (t + 1), to[i], (t + 1) * sizeof *word);
         }
         hd_run_begin(r, HD_INFERENCE);
-        hd_tensor *y = hd_argmax(r, hd_encdec_logits(r, n->model, rows_of(n, 0, PICTURES, word, len, words)));
-        if (y) r->backend->download(r->backend, best, y->data, words * sizeof *best);
+        hd_desk_best(best, r, hd_encdec_logits(r, n->model, rows_of(n, 0, PICTURES, word, len, words)));
         s = hd_run_status(r, err);
         for (size_t i = 0; !s && i < PICTURES; i++) to[i][t] = best[i * (t + 1) + t];
     }

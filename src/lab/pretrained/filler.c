@@ -1,6 +1,8 @@
 /* BERTs that fill in blanks. */
 #include "lab/pretrained/filler.h"
 
+#include "lab/desk.h"
+
 #define RATE 0.003
 
 hd_status hd_filler_open(hd_filler *f, hd_run *run, const hd_bert_opt *o, uint64_t seed, hd_err *err)
@@ -26,7 +28,6 @@ hd_status hd_filler_learn(hd_filler *f, const hd_bert_batch *b, double asked, hd
 hd_status hd_filler_fill(int32_t *to, hd_filler *f, const hd_bert_batch *b, hd_err *err)
 {
     hd_run *r = f->course.run;
-    hd_tensor *best = hd_argmax(r, hd_bert_logits(r, f->model, b));
-    if (best) r->backend->download(r->backend, to, best->data, b->count * sizeof *to);
+    hd_desk_best(to, r, hd_bert_logits(r, f->model, b));
     return hd_run_status(r, err);
 }

@@ -2,6 +2,7 @@
 #include "lab/sound/listener.h"
 
 #include "base/mem.h"
+#include "lab/desk.h"
 #include "lab/witness.h"
 
 enum { WIDTH = 24, ITEMS = HD_LISTENER_ITEMS, BINS = HD_LISTENER_BINS, JUDGED = 2 };
@@ -108,8 +109,7 @@ hd_status hd_listener_judge(double *share, hd_listener *l, hd_err *err)
         hd_encoded memory;
         draw(l->lot, l->course.seed, 2 * k + 1, ITEMS);
         hd_run_begin(r, HD_INFERENCE);
-        hd_tensor *best = hd_argmax(r, hd_encdec_logits(r, l->model, rows_of(l, &memory)));
-        if (best) r->backend->download(r->backend, said, best->data, b->words * sizeof *said);
+        hd_desk_best(said, r, hd_encdec_logits(r, l->model, rows_of(l, &memory)));
         s = hd_run_status(r, err);
         for (size_t i = 0; !s && i < b->words; i++)
             if (b->letter[i] != HD_LISTENER_END) all++, right += said[i] == b->letter[i];
