@@ -9,7 +9,7 @@
 #include "model/list.h"
 #include "model/stages.h"
 #include "model/stepper.h"
-#include "nn/cache.h"
+#include "nn/cache/cache.h"
 #include "nn/front.h"
 #include "nn/layer.h"
 #include "nn/param.h"

@@ -4,7 +4,7 @@
 #ifndef HD_NN_LAYER_H
 #define HD_NN_LAYER_H
 
-#include "nn/cache.h"
+#include "nn/cache/cache.h"
 #include "nn/param.h"
 #include "op/op.h"
 

@@ -3,7 +3,7 @@
 #ifndef HD_NN_RECURRENT_H
 #define HD_NN_RECURRENT_H
 
-#include "nn/cache.h"
+#include "nn/cache/cache.h"
 #include "nn/param.h"
 #include "op/op.h"
 

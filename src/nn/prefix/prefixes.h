@@ -3,7 +3,7 @@
 #ifndef HD_NN_PREFIX_PREFIXES_H
 #define HD_NN_PREFIX_PREFIXES_H
 
-#include "nn/cache.h"
+#include "nn/cache/cache.h"
 
 /* Blocks of a cache that an item begins with. */
 typedef struct hd_begun {

@@ -1,13 +1,13 @@
 /* What decoding remembers. A slot is GROW (rows appended, item by item), FIXED (rows filled in once, then
    read: cross-attention) or STATE (one row per item that is replaced: a recurrent state). Rows of GROW and
-   FIXED slots lie in blocks (nn/pages.h), one table of each kind for all slots, which may be of different
+   FIXED slots lie in blocks (pages.h), one table of each kind for all slots, which may be of different
    widths: an item takes no more room than it has rows, and items that begin alike share what they have in
    common. Items join while others go on; hd_cache_pick reorders, repeats or drops items in all slots, and
    copies no rows but states. */
 #ifndef HD_NN_CACHE_H
 #define HD_NN_CACHE_H
 
-#include "nn/pages.h"
+#include "nn/cache/pages.h"
 #include "op/op.h"
 
 typedef enum hd_slot_kind { HD_GROW, HD_FIXED, HD_STATE } hd_slot_kind;

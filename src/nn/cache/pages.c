@@ -1,6 +1,6 @@
 /* Tables of blocks. Easy to get wrong: a block that is not full may be shared, and whoever adds rows to it
    first needs one of its own. */
-#include "nn/pages.h"
+#include "nn/cache/pages.h"
 
 #include <string.h>
 

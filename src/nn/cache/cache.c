@@ -1,6 +1,6 @@
-/* Cache slots. Lengths and tables of blocks live on the host, which drives decoding, and travel to the
- * backend once a step; rows never do. */
-#include "nn/cache.h"
+/* Items and steps of a cache. Lengths and tables of blocks live on the host, which drives decoding, and
+   travel to the backend once a step; rows never do (slot.c). */
+#include "nn/cache/slot.h"
 
 #include <string.h>
 
@@ -24,48 +24,15 @@ hd_status hd_cache_new(hd_cache **out, const hd_slot_kind *kinds, size_t slots, 
     return HD_OK;
 }
 
-static void drop(hd_cache *c, const hd_tensor *old)
-{
-    if (old->data) c->backend->release(c->backend, old->data, hd_bytes_of(old));
-}
-
 void hd_cache_free(hd_cache *c)
 {
     if (!c) return;
-    for (size_t i = 0; c->slot && i < c->slots; i++) drop(c, &c->slot[i].t);
+    for (size_t i = 0; c->slot && i < c->slots; i++) hd_slot_drop(c, &c->slot[i].t);
     hd_pages_release(&c->grow);
     hd_pages_release(&c->fixed);
     hd_mem_free(c->slot);
     hd_mem_free(c->length);
     hd_mem_free(c);
-}
-
-/* -- storage -- */
-
-/* Storage for n rows in place of what the slot has, which is handed to the caller. */
-static bool replace(hd_run *r, hd_slot *s, size_t n, size_t cols, hd_dtype type, hd_tensor *old)
-{
-    size_t bytes = n * cols * hd_dtype_bytes(type);
-    if (r->err.status) return false;
-    s->cache->backend = r->backend;
-    void *data = r->backend->alloc(r->backend, bytes);
-    if (!data) return hd_backend_nomem(r->backend, bytes, &r->err), false;
-    *old = s->t;
-    s->t = hd_shaped(data, type, 2, (const size_t[]){n, cols});
-    return true;
-}
-
-/* Copies the first rows of `from` to storage that is larger. */
-static void take_over(hd_run *r, hd_slot *s, const hd_tensor *from, size_t rows)
-{
-    size_t bytes = rows * hd_cols_of(&s->t) * hd_dtype_bytes(s->t.dtype);
-    if (from->data && bytes) r->backend->copy(r->backend, s->t.data, from->data, bytes);
-    drop(s->cache, from);
-}
-
-static hd_pages *pages_of(hd_slot *s)
-{
-    return s->kind == HD_GROW ? &s->cache->grow : &s->cache->fixed;
 }
 
 /* Room for more[i] rows in the items from `first` on; then they have them. copy [items - first]: blocks that
@@ -83,8 +50,9 @@ static bool add_rows(hd_run *r, hd_cache *c, hd_slot_kind kind, const int32_t *m
         hd_slot *s = &c->slot[i];
         hd_tensor old;
         if (s->kind != kind || !s->t.data) continue;
-        if (!replace(r, s, p->blocks * HD_PAGE_ROWS, hd_cols_of(&s->t), s->t.dtype, &old)) return false;
-        take_over(r, s, &old, hd_rows_of(&old));
+        if (!hd_slot_replace(r, s, p->blocks * HD_PAGE_ROWS, hd_cols_of(&s->t), s->t.dtype, &old))
+            return false;
+        hd_slot_take_over(r, s, &old, hd_rows_of(&old));
     }
     for (size_t i = c->first; i < c->items; i++) hd_pages_add(p, i, more[i - c->first], &copy[i - c->first]);
     return true;
@@ -217,42 +185,6 @@ uint64_t hd_cache_shape(const hd_cache *c)
     return h;
 }
 
-/* What a slot holds: in its blocks, for single queries, or copied out for more of them and for a probe. */
-static hd_rows stored(hd_run *r, hd_slot *s, const hd_seg *seg, bool single)
-{
-    if (r->probe || !single) return hd_slot_spread(r, s);
-    hd_tensor *t = hd_host_take(r, sizeof *t);
-    if (!t || !seg) return (hd_rows){0};
-    *t = s->t;
-    return (hd_rows){t, seg};
-}
-
-/* Puts the rows of x into their blocks; before: rows that the items had, NULL: none. */
-static bool put_rows(hd_run *r, hd_slot *s, hd_rows x, const hd_seg *to, const int32_t *before)
-{
-    size_t cols = hd_cols_of(x.t);
-    hd_tensor old;
-    if (!s->t.data) {
-        hd_dtype type = s->kind == HD_GROW ? r->backend->compute : x.t->dtype;
-        if (!replace(r, s, pages_of(s)->blocks * HD_PAGE_ROWS, cols, type, &old)) return false;
-    }
-    if (cols != hd_cols_of(&s->t))
-        return hd_fail(r, HD_ESHAPE, "cache: rows of %zu columns, those before have %zu", cols,
-                       hd_cols_of(&s->t)) != NULL;
-    HD_CALL(r, append, .y = &s->t, .x = x.t, .from = x.seg, .page = to->page, .pages = to->pages,
-            .len = (int32_t *)before);
-    s->filled = !r->err.status;
-    return s->filled;
-}
-
-hd_rows hd_slot_grow(hd_run *r, hd_slot *s, hd_rows x)
-{
-    hd_cache *c = s->cache;
-    if (!x.t || !hd_cache_begin(r, c, x.seg) || !put_rows(r, s, x, c->now.grow, c->now.before))
-        return (hd_rows){0};
-    return c->now.fresh && x.seg->longest > 1 ? x : stored(r, s, c->now.grow, x.seg->longest <= 1);
-}
-
 /* The layout of FIXED slots in a step that adds no rows. */
 static hd_seg *fixed_alone(hd_run *r, const hd_cache *c)
 {
@@ -264,68 +196,23 @@ static hd_seg *fixed_alone(hd_run *r, const hd_cache *c)
     return sent ? seg_at(r, c, &c->fixed, sent, sent + n) : NULL;
 }
 
-hd_rows hd_slot_fixed(hd_run *r, hd_slot *s, hd_rows x)
+hd_seg *hd_cache_fixed_rows(hd_run *r, const hd_cache *c, bool *single)
 {
-    hd_rows none = {0};
-    hd_cache *c = s->cache;
     bool begun = c->now.step == r->steps;
-    if (s->filled)
-        return stored(r, s, begun ? c->now.fixed : fixed_alone(r, c), !begun || c->now.seg->longest <= 1);
-    if (!x.t || !items_fit(r, c, x.seg)) return none;
-    if (!c->laid) {
-        const int32_t *more = hd_seg_lens(r, x.seg);
-        hd_page_copy *copy = hd_host_take(r, (c->items + 1) * sizeof *copy);
-        if (!more || !copy) return none;
-        if (!add_rows(r, c, HD_FIXED, more, copy)) return c->items = c->first = 0, none;
-        if (!(c->now.fixed = fixed_alone(r, c))) return none;
-        c->laid = true;
-    }
-    return put_rows(r, s, x, c->now.fixed, NULL) ? x : none;
+    *single = !begun || c->now.seg->longest <= 1;
+    return begun ? c->now.fixed : fixed_alone(r, c);
 }
 
-hd_rows hd_slot_spread(hd_run *r, hd_slot *s)
+bool hd_cache_lay(hd_run *r, hd_cache *c, const hd_seg *seg)
 {
-    hd_rows none = {0};
-    const hd_cache *c = s->cache;
-    const hd_pages *p = pages_of(s);
-    if (!s->filled || r->err.status) return none;
-    size_t n = c->items - c->first, at = 0;
-    hd_seg *seg = hd_seg_of(r, p->len + c->first, n, NULL);
-    int32_t *index = seg ? hd_host_take(r, (seg->rows + 1) * sizeof *index) : NULL;
-    if (!index) return none;
-    for (size_t i = c->first; i < c->items; i++)
-        for (int32_t j = 0; j < p->len[i]; j++) index[at++] = hd_pages_row(p, i, j);
-    return (hd_rows){hd_gather(r, &s->t, hd_ints(r, index, seg->rows), seg->rows, 1), seg};
-}
-
-/* -- STATE -- */
-
-hd_tensor *hd_slot_state(hd_run *r, hd_slot *s)
-{
-    if (!s->filled) return NULL;
-    hd_tensor *t = hd_host_take(r, sizeof *t);
-    if (t) *t = s->t;
-    return t;
-}
-
-void hd_slot_put(hd_run *r, hd_slot *s, hd_tensor *x)
-{
-    const hd_cache *c = s->cache;
-    size_t first = c->first, cols;
-    hd_tensor old;
-    if (!x) return;
-    cols = hd_cols_of(x);
-    if (hd_rows_of(x) != c->items - first) {
-        hd_fail(r, HD_ESHAPE, "cache: a state of %zu rows for %zu items", hd_rows_of(x), c->items - first);
-        return;
-    }
-    if (!s->t.data || hd_rows_of(&s->t) != c->items || hd_cols_of(&s->t) != cols) {
-        if (!replace(r, s, c->items, cols, x->dtype, &old)) return;
-        take_over(r, s, &old, s->held ? first : 0);
-    }
-    hd_tensor to = hd_view_rows(&s->t, first, c->items - first);
-    HD_CALL(r, mix, .y = &to, .x = x, .a = 1);
-    s->filled = !r->err.status;
+    if (!items_fit(r, c, seg)) return false;
+    if (c->laid) return true;
+    const int32_t *more = hd_seg_lens(r, seg);
+    hd_page_copy *copy = hd_host_take(r, (c->items + 1) * sizeof *copy);
+    if (!more || !copy) return false;
+    if (!add_rows(r, c, HD_FIXED, more, copy)) return c->items = c->first = 0, false;
+    c->now.fixed = fixed_alone(r, c);
+    return c->laid = c->now.fixed;
 }
 
 /* -- items come and go -- */
@@ -363,9 +250,9 @@ static bool pick_state(hd_run *r, hd_slot *s, const int32_t *parent, size_t n)
 {
     hd_tensor old;
     const int32_t *index = hd_ints(r, parent, n);
-    if (!index || !replace(r, s, n, hd_cols_of(&s->t), s->t.dtype, &old)) return false;
+    if (!index || !hd_slot_replace(r, s, n, hd_cols_of(&s->t), s->t.dtype, &old)) return false;
     HD_CALL(r, gather, .y = &s->t, .x = &old, .index = index, .scale = 1);
-    drop(s->cache, &old);
+    hd_slot_drop(s->cache, &old);
     return !r->err.status;
 }
 
