@@ -11,11 +11,11 @@ typedef struct hd_step {
     uint32_t updates; /* t of Adam: updates done, this one included; the clip kernel counts */
     float rate;       /* learning rate of this step */
     float settled;    /* share of the peak rate that the schedule has taken away since the warm-up */
-    double weight; /* divisor of the summed gradients: tokens of all micro-batches and processes */
-    double norm;   /* global norm of the divided gradient, as measured */
-    float clip;    /* factor of the clipping; 1 if nothing is clipped */
-    int32_t skip;  /* 1: the gradient is not finite and the update is skipped */
-    hd_real loss;  /* sum over the rows of the step, for the host to read */
+    double weight;    /* divisor of the summed gradients: tokens of all micro-batches and processes */
+    double norm;      /* global norm of the divided gradient, as measured */
+    float clip;       /* factor of the clipping; 1 if nothing is clipped */
+    int32_t skip;     /* 1: the gradient is not finite and the update is skipped */
+    hd_real loss;     /* sum over the rows of the step, for the host to read */
 } hd_step;
 
 #endif

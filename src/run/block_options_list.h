@@ -1,4 +1,5 @@
-/* Options of `heed train`: blocks of modern decoders. A part of run/options_list.h, which says how to read it. */
+/* Options of `heed train`: blocks of modern decoders. A part of run/options_list.h, which says how it is
+   read. */
 /* clang-format off */
 
     CHOICE("norm-kind", 0, "KIND", "layer", norm_kind, norm_kinds,

@@ -27,9 +27,9 @@
       true, "best_wer", transcriber)                                                                        \
     X(WRITE, write, "handwriting, from strokes of a pen", "a model of handwriting", "write", text, false,   \
       false, "best_loss", handwriter)                                                                       \
-    X(READ, read, "to read handwriting", "a reader of handwriting", "read", text, false, false, "best_cer",  \
-      stroke_reader)                                                                                         \
-    X(REWARD, reward, "a language model, from rewards for what it writes", "a language model", "generate",   \
+    X(READ, read, "to read handwriting", "a reader of handwriting", "read", text, false, false, "best_cer", \
+      stroke_reader)                                                                                        \
+    X(REWARD, reward, "a language model, from rewards for what it writes", "a language model", "generate",  \
       text, true, false, "best_loss", language)
 
 #define X(NAME, name, ...) HD_TRAIN_##NAME,

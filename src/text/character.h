@@ -20,8 +20,8 @@ bool hd_is_punctuation(int32_t point); /* and ASCII symbols */
 bool hd_is_accent(int32_t point);
 bool hd_is_mark(int32_t point);   /* M: accents, vowel signs, enclosing marks */
 bool hd_is_symbol(int32_t point); /* S */
-bool hd_is_upper(int32_t point); /* Lu and Lt */
-bool hd_is_lower(int32_t point); /* Ll */
+bool hd_is_upper(int32_t point);  /* Lu and Lt */
+bool hd_is_lower(int32_t point);  /* Ll */
 bool hd_is_control(int32_t point);
 bool hd_is_word(int32_t point); /* letters, marks, digits and joiners: \w of regular expressions */
 

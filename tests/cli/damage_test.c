@@ -128,8 +128,8 @@ static void a_flipped_bit_in_a_small_file_is_seen_by_every_verb(void **state)
             fresh_copy(cases[i].model);
             snprintf(name, sizeof name, "d/%s", cases[i].file);
             flip(at("%s", name), k / 7.0);
-            snprintf(parts, sizeof parts, "%s: was changed since heed wrote it|copy the folder again|remove the line",
-                     name);
+            snprintf(parts, sizeof parts,
+                     "%s: was changed since heed wrote it|copy the folder again|remove the line", name);
             assert_fails(cases[i].command, 1, parts);
         }
 }
@@ -141,8 +141,9 @@ static void an_edited_file_says_what_to_do_and_that_helps(void **state)
     static const char *const ask = "echo 'the [MASK]' | $HEED fill d -d cpu > /dev/null";
     fresh_copy("bert");
     must_run("sed -i 's/\"layers\": 1/\"layers\": 2/' d/config.json");
-    assert_fails(ask, 1,
-                 "d/config.json: was changed since heed wrote it|remove the line \"crc32c\" and the comma before it");
+    assert_fails(
+        ask, 1,
+        "d/config.json: was changed since heed wrote it|remove the line \"crc32c\" and the comma before it");
     must_run("sed -i 's/\"layers\": 2/\"layers\": 1/' d/config.json");
     must_run(ask);
     must_run("sed -i 's/^mat$/hat/' d/tokenizer.txt");

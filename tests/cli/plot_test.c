@@ -67,8 +67,7 @@ static void what_cannot_be_drawn_is_said_once(void **state)
     (void)state;
     assert_fails("$HEED plot", 2, "MODEL... is missing");
     assert_fails("$HEED plot three", 1, "three/train/log.jsonl: cannot open: No such file");
-    assert_fails("$HEED plot one --metric blue", 2,
-                 "one: no blue in its log, which has: loss, epoch, bleu");
+    assert_fails("$HEED plot one --metric blue", 2, "one: no blue in its log, which has: loss, epoch, bleu");
     assert_fails("$HEED plot two --lines valid", 2, "two: no loss of valid in its log");
     assert_fails("$HEED plot one --out a.gif", 2, "a.gif: a plot file must end in .svg");
     assert_fails("$HEED plot one --smooth 1", 2, "--smooth: 1 is not between 0 and 0.999");

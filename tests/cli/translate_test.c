@@ -219,11 +219,10 @@ static void skipped_words_are_warned_of(void **state)
     json_decref(o);
     json_decref(maps);
     fclose(f);
-    must_run(
-        "for c in fixed attention; do $HEED train -q --task translate --tokenizer words --width 16 "
-        "--train c/train.en c/train.de --encoder gru --decoder gru --decoder-context $c --steps 1 --out $c; done");
-    assert_fails("$HEED translate -d cpu fixed --warn-skipped <four", 1,
-                 "the model has no cross-attention");
+    must_run("for c in fixed attention; do $HEED train -q --task translate --tokenizer words --width 16 "
+             "--train c/train.en c/train.de --encoder gru --decoder gru --decoder-context $c --steps 1 --out "
+             "$c; done");
+    assert_fails("$HEED translate -d cpu fixed --warn-skipped <four", 1, "the model has no cross-attention");
     must_run("$HEED translate -d cpu attention --sentences keep --warn-skipped --max-length 1 --json <four "
              "2>warned | "
              "grep -q '\"skipped\": \\[{' && grep -q 'input:1: hardly' warned");

@@ -74,7 +74,8 @@ static void run_texts(lm_toy *t, const int *which, size_t n, unsigned every,
     for (size_t i = 0; i < n; i++) len[i] = prompt_of(which[i], ids + rows), rows += (size_t)len[i];
     if (t->m->type->stepper(&st, t->m, ids, len, n, 0, &err)) fail_msg("%s", err.text);
     script s = {.seats = {.r = &t->run, .stepper = &st}, .which = which, .every = every, .got = got};
-    if (hd_seats_run(&s.seats, &(hd_seats_user){.admit = admit, .take = take, .context = &s}, &err)) fail_msg("%s", err.text);
+    if (hd_seats_run(&s.seats, &(hd_seats_user){.admit = admit, .take = take, .context = &s}, &err))
+        fail_msg("%s", err.text);
     hd_stepper_release(&st);
 }
 

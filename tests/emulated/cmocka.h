@@ -1,5 +1,5 @@
-/* The part of cmocka that tests of kernels use, for processors whose cmocka is not installed. A failure ends the
-   program. */
+/* The part of cmocka that tests of kernels use, for processors whose cmocka is not installed. A failure ends
+   the program. */
 #ifndef CMOCKA_H
 #define CMOCKA_H
 
@@ -12,7 +12,8 @@ struct CMUnitTest {
     void (*test)(void **state);
 };
 
-#define fail_msg(...)                                                                               \
+/* clang-format off */
+#define fail_msg(...) \
     (fprintf(stderr, "%s:%d: ", __FILE__, __LINE__), fprintf(stderr, __VA_ARGS__), fputc('\n', stderr), exit(1))
 #define assert_true(x)             ((x) ? (void)0 : fail_msg("not %s", #x))
 #define assert_null(x)             assert_true(!(x))
@@ -22,6 +23,7 @@ struct CMUnitTest {
 #define print_message              printf
 #define cmocka_unit_test(f)        {#f, f}
 #define cmocka_run_group_tests(list, begin, end) run_tests(list, sizeof(list) / sizeof *(list))
+/* clang-format on */
 
 static inline int run_tests(const struct CMUnitTest *list, size_t count)
 {

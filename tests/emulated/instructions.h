@@ -161,8 +161,7 @@ EMULATED __m512 any_dots_bf16(__m512 sums, __m512i a, __m512i b)
 {
     lanes512 s = {.numbers = sums};
     const lanes512 x = {a}, y = {b};
-    for (int i = 0; i < 32; i++)
-        s.f[i / 2] += any_widened(x.h[i ^ 1]) * any_widened(y.h[i ^ 1]);
+    for (int i = 0; i < 32; i++) s.f[i / 2] += any_widened(x.h[i ^ 1]) * any_widened(y.h[i ^ 1]);
     return s.numbers;
 }
 

@@ -54,8 +54,7 @@ static void check(const char *what, const hd_classifier_opt *o, int height, int 
         bool flows = false;
         for (size_t k = 0; k < n; k++) flows = flows || fabs((double)grad[k]) > 1e-9 * largest;
         /* a key's bias moves all scores of a query alike */
-        if (!flows && !strstr(one->name, "key.bias"))
-            fail_msg("%s: nothing flows to %s", what, one->name);
+        if (!flows && !strstr(one->name, "key.bias")) fail_msg("%s: nothing flows to %s", what, one->name);
         for (size_t k = 0; k < SAMPLES; k++) {
             size_t at = hd_rng_below(&rng, (uint32_t)n);
             double a = (double)grad[at], numeric = slope(&t, (hd_real *)one->t.data + at);

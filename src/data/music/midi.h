@@ -24,8 +24,8 @@ typedef struct hd_midi {
     uint32_t quarter; /* ticks of a quarter note */
 } hd_midi;
 
-/* A file of at most 16 MiB, plain or compressed. A malformed one is refused with its name and the byte at fault.
- */
+/* A file of at most 16 MiB, plain or compressed. A malformed one is refused with its name and the byte that
+   is wrong. */
 hd_status hd_midi_read(hd_midi *out, const char *path, hd_err *err);
 /* The same of bytes; `name` is for messages. */
 hd_status hd_midi_parse(hd_midi *out, const uint8_t *bytes, size_t size, const char *name, hd_err *err);

@@ -151,18 +151,19 @@ static void sign_plain(hd_text *to, const hd_metric_opt *opt)
                                                .count = count_words,        \
                                                .release = release,          \
                                                .score = score_##N,          \
-                                               .sign = sign_plain};
-PLAIN(1)
-PLAIN(2)
-PLAIN(3) PLAIN(4)
+                                               .sign = sign_plain}
+PLAIN(1);
+PLAIN(2);
+PLAIN(3);
+PLAIN(4);
 
-    const hd_metric_class hd_metric_bleu = {
-        .name = "BLEU",
-        .stats = STATS,
-        .size = sizeof(struct bleu),
-        .count = count,
-        .release = release,
-        .score = score,
-        .sign = sign,
-        .detail = detail,
+const hd_metric_class hd_metric_bleu = {
+    .name = "BLEU",
+    .stats = STATS,
+    .size = sizeof(struct bleu),
+    .count = count,
+    .release = release,
+    .score = score,
+    .sign = sign,
+    .detail = detail,
 };

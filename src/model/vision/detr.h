@@ -61,7 +61,7 @@ typedef struct hd_detr_queries {
     const int32_t *query;   /* [R] which one; -1: a noised box */
     const int32_t *content; /* [R] row of hd_detr.content */
     hd_tensor *anchor;      /* [R, 4] noised boxes before the sigmoid; else zeros */
-    hd_sight groups;         /* who sees whom */
+    hd_sight groups;        /* who sees whom */
 } hd_detr_queries;
 
 /* Answers of the last layer of the decoder, or of all, one behind the other. */
@@ -97,7 +97,7 @@ hd_detr_queries hd_detr_ask(hd_run *r, const hd_detr *m, const hd_seg *memory, s
 /* The cells that rows see, by their boxes [R, 4] before the sigmoid, which the host reads: those of a box and
    of what lies within the reach around it. */
 hd_sight hd_detr_near(hd_run *r, const hd_detr *m, const hd_seg *memory, const hd_seg *rows,
-                     const hd_tensor *box);
+                      const hd_tensor *box);
 hd_detr_found hd_detr_decode(hd_run *r, const hd_detr *m, hd_rows memory, hd_tensor *place,
                              const hd_detr_queries *q, bool all_layers);
 

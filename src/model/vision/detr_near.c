@@ -84,12 +84,12 @@ static hd_sight copies_of(hd_run *r, const looking *k)
                     cell[n++] = (int32_t)first + y * k->memory->host_grid[2 * i + 1] + x;
         }
     return (hd_sight){.rows = hd_ints(r, cell, total),
-                     .asking = hd_seg_of(r, one, rows, NULL),
-                     .asked = hd_seg_of(r, len, rows, NULL)};
+                      .asking = hd_seg_of(r, one, rows, NULL),
+                      .asked = hd_seg_of(r, len, rows, NULL)};
 }
 
 hd_sight hd_detr_near(hd_run *r, const hd_detr *m, const hd_seg *memory, const hd_seg *rows,
-                     const hd_tensor *box)
+                      const hd_tensor *box)
 {
     window *w = hd_host_take(r, (rows->rows + 1) * sizeof *w);
     hd_real *read = hd_host_take(r, (rows->rows + 1) * BOX * sizeof *read);

@@ -60,8 +60,8 @@ static hd_sight groups_of(hd_run *r, const shape *s)
         }
     }
     return (hd_sight){.rows = hd_ints(r, seen, s->seen),
-                     .asking = hd_seg_of(r, asking, items, NULL),
-                     .asked = hd_seg_of(r, asked, items, NULL)};
+                      .asking = hd_seg_of(r, asking, items, NULL),
+                      .asked = hd_seg_of(r, asked, items, NULL)};
 }
 
 static hd_real logit(double x)

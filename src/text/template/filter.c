@@ -358,14 +358,12 @@ FILTER(map)
     return all;
 }
 
-#define FILTER_LIST(X)                                                                                      \
-                                                                                                            \
-    X(string)                                                                                               \
-    X(trim)                                                                                                 \
-    X(lower)                                                                                                \
-    X(upper) X(capitalize) X(replace) X(safe) X(indent) X(join) X(length) X(int) X(float) X(abs) X(default) \
-        X(list) X(items) X(first) X(last) X(reverse) X(sort) X(dictsort) X(unique) X(select) X(reject)      \
-            X(selectattr) X(rejectattr) X(map)
+/* clang-format off */
+#define FILTER_LIST(X)                                                                                 \
+    X(string) X(trim) X(lower) X(upper) X(capitalize) X(replace) X(safe) X(indent) X(join) X(length)   \
+    X(int) X(float) X(abs) X(default) X(list) X(items) X(first) X(last) X(reverse) X(sort) X(dictsort) \
+    X(unique) X(select) X(reject) X(selectattr) X(rejectattr) X(map)
+/* clang-format on */
 
 hd_jinja_value hd_jinja_filter(hd_jinja_run *r, const char *name, size_t size, hd_jinja_value v,
                                const hd_jinja_arguments *a)

@@ -84,8 +84,8 @@ bool hd_speech_is_whisper(const hd_command *c);
 hd_status hd_speech_check(const hd_command *c, const hd_speech_choices *o, hd_err *err);
 hd_status hd_speech_check_model(hd_command *c, hd_err *err);
 
-/* All operands but the first, with the model of l->command. Sounds that cannot be read are said and counted
- *in bad. */
+/* All operands but the first, with the model of l->command. Sounds that cannot be read are said, and counted
+   in *bad. */
 hd_status hd_speech_whisper(hd_speech_looks *l, const hd_speech_choices *o, const hd_transcribe_opt *opt,
                             size_t *bad, hd_err *err);
 

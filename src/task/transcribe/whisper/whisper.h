@@ -140,8 +140,8 @@ hd_status hd_whisper_hear(const hd_hearing_room *room, hd_listening *const *l, s
 /* Sets the likeliest languages of their windows. */
 hd_status hd_whisper_detect(const hd_hearing_room *room, hd_listening *const *l, size_t count, hd_err *err);
 
-/* Appends the segments of what was heard in a window that begins at frame `seek` and has `frames` of sound;
- *next gets the frames until the next window. times [ids]: as of hd_whisper_align, or NULL. */
+/* Appends the segments of what was heard in a window that begins at frame `seek` and has `frames` of sound.
+   The frames until the next window go to *next. times [ids]: as of hd_whisper_align, or NULL. */
 typedef struct hd_window_place {
     size_t seek, frames;
     const double *times;
