@@ -1,52 +1,7 @@
 /* heed corpus as a user meets it: the files, that they are disjoint, and what is refused. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "check.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-
-enum { ROOM = 1 << 14 };
-
-static char folder[64];
-
-/* Runs a command in the folder with $HEED as the program; keeps what it prints, returns its exit status. */
-static int shell(char out[ROOM], const char *command)
-{
-    char line[1024];
-    snprintf(line, sizeof line, "cd %s && { %s; } 2>&1", folder, command);
-    FILE *from = popen(line, "r");
-    assert_non_null(from);
-    size_t size = fread(out, 1, ROOM - 1, from);
-    out[size] = 0;
-    int status = pclose(from);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void assert_prints(const char *command, int status, const char *expected)
-{
-    char out[ROOM];
-    assert_int_equal(shell(out, command), status);
-    assert_string_equal(out, expected);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/heed-corpus-test-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char out[ROOM];
-    return shell(out, "rm -rf \"$PWD\"");
-}
+#include "cli/shell.h"
 
 static void six_files_of_the_sizes_asked_for(void **state)
 {
@@ -147,9 +102,7 @@ static void exercises_are_written(void **state)
 
 int main(void)
 {
-    setenv("HEED", HEED_PROGRAM, 1);
-    setenv("LC_ALL", "C.UTF-8", 1);
-    setenv("ASAN_OPTIONS", "detect_leaks=0", 0); /* seconds a process on aarch64 */
+    shell_prepare();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(six_files_of_the_sizes_asked_for),
         cmocka_unit_test(the_seed_decides),
@@ -159,5 +112,5 @@ int main(void)
         cmocka_unit_test(a_killed_one_leaves_no_half),
         cmocka_unit_test(exercises_are_written),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -40,7 +40,7 @@ static void subject_open(subject *s, kind_of_model k, hd_backend *b)
         s->g = toy_gpt(b, &g, false);
     else
         s->t = toy_transformer(b, &o, false);
-    toy_stir(s->t ? &s->t->params : &s->g->params);
+    stir(s->t ? &s->t->params : &s->g->params);
     if (s->g) widen(&s->g->params, s->g->front.table);
 }
 
@@ -250,7 +250,7 @@ static void models_on_one_run_keep_apart(void **state)
     hd_encdec_opt o = s.t->opt;
     other.t = toy_transformer(s.backend, &o, false);
     if (hd_params_draw(&other.t->params, 2, &err)) fail_msg("%s", err.text);
-    toy_stir(&other.t->params);
+    stir(&other.t->params);
     for (size_t i = 1; i < 4; i++) {
         hd_found *a = search_afresh(&s, &quests[i]), *b = search_afresh(&other, &quests[i]);
         assert_false(same_guess(&a->guess[5], &b->guess[5]));
@@ -274,7 +274,7 @@ static void new_weights_are_obeyed(void **state)
     subject_open(&s, PRE_NORM, device_new(HD_PRECISION_F32));
     for (uint64_t seed = 1; seed <= 3; seed++) {
         if (hd_params_draw(&s.t->params, seed, &err)) fail_msg("%s", err.text);
-        toy_stir(&s.t->params);
+        stir(&s.t->params);
         hd_found *fresh = search_afresh(&s, &quests[1]);
         for (int n = 0; n < 2; n++) {
             hd_found *f = search(&s, &s.r, &quests[1]);

@@ -103,7 +103,7 @@ static void draw_subject(subject *s, uint64_t seed, double scale)
     hd_err err = {0};
     hd_params *p = s->t ? &s->t->params : &s->g->params;
     if (hd_params_draw(p, seed, &err)) fail_msg("%s", err.text);
-    toy_stir(p);
+    stir(p);
     /* GPT's weights are small: so that its words differ, its table is drawn anew; as are those of cells */
     for (size_t i = 0; s->g && i < V * 32; i++) ((hd_real *)s->g->front.table->t.data)[i] *= 20;
     for (size_t i = 0; i < p->trainable; i++) p->value[i] *= (hd_real)scale;

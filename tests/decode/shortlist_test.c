@@ -29,7 +29,7 @@ static subject *subject_of(hd_precision precision, const char *decoder, bool bia
         hd_stages_read(&o.decoder, decoder, &err))
         fail_msg("%s", err.text);
     s->t = toy_transformer(s->backend, &o, false);
-    toy_stir(&s->t->params);
+    stir(&s->t->params);
     hd_rng rng = hd_rng_make(4, 2);
     for (size_t i = 0; i < ITEMS; i++) {
         s->len[i] = 1 + (int32_t)(i % TOY_LONGEST);

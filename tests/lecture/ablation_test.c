@@ -29,7 +29,7 @@ static double order_matters(bool no_positions)
     const toy_batch b = toy_range(0, 8), other = backwards(&b);
     o.no_positions = no_positions;
     toy_open(&m, 1, &o, NULL, NULL);
-    toy_stir(m.params);
+    stir(m.params);
     hd_real *x = toy_logits(&m, &b), *y = toy_logits(&m, &other);
     double most = farthest(x, y, b.target_rows * TOY_VOCAB);
     assert_int_equal(!m.t->target.position, no_positions);
@@ -71,7 +71,7 @@ static void without_scale_scores_are_products_alone(void **state)
         hd_encdec_opt o = toy_opt();
         o.stack.unscaled_scores = i == 0;
         toy_open(&m, 1, &o, NULL, NULL);
-        toy_stir(m.params);
+        stir(m.params);
         if (i == 1) scale_queries(m.params, sqrt((double)o.stack.width / o.stack.heads));
         logits[i] = toy_logits(&m, &b);
         toy_close(&m);

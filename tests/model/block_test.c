@@ -35,7 +35,7 @@ static void a_block_that_has_nothing_to_add_passes_its_input_on(void **state)
         hd_encdec_opt o = toy_opt();
         o.stack.pre_norm = pre;
         toy_open(&m, 1, &o, NULL, NULL);
-        toy_stir(m.params);
+        stir(m.params);
         static const char *const parts[] = {
             ENCODER_0 "self_attn.v_proj.weight", ENCODER_0 "self_attn.v_proj.bias",
             ENCODER_0 "self_attn.out_proj.bias", ENCODER_0 "fc2.weight", ENCODER_0 "fc2.bias"};

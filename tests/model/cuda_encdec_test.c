@@ -21,7 +21,7 @@ static void open_on(toy *m, hd_backend *b, const encdec_case *c, bool fed)
     o.stack.width = 32, o.stack.inner = 64, o.stack.dropout = o.source_dropout = 0.1f;
     *m = (toy){.backend = b, .run = run_on(b)};
     m->t = toy_transformer(b, &o, true), m->params = &m->t->params;
-    toy_stir(m->params);
+    stir(m->params);
     if (fed && hd_encdec_feed(m->t, &soft, &err)) fail_msg("%s", err.text);
 }
 

@@ -119,7 +119,7 @@ static outcome outcome_of(toy *m, hd_backend *b, const variant *v)
         m->params->files = HD_FILES_ALL;
         assert_int_equal(hd_params_draw(m->params, 1, NULL), HD_OK);
     }
-    toy_stir(m->params);
+    stir(m->params);
     outcome o = {.loss = toy_back(m, &batch, 0.1f, 5), .trainable = m->params->trainable};
     o.grad = toy_copy(m, m->params->grad);
     assert_string_equal(b->error, "");

@@ -139,7 +139,7 @@ static void each_place_of_a_translator_draws(void **state)
             o.stack.dropout = cases[i].p.branch, o.stack.attention_dropout = cases[i].p.weights,
             o.stack.inner_dropout = cases[i].p.inner;
             toy_open(&m, 1, &o, NULL, NULL);
-            toy_stir(m.params);
+            stir(m.params);
             double loss = compare(&m, &b, pre ? "pre-norm" : "post-norm", cases[i].name, &cases[i].p);
             if (!i) plain = loss;
             if (i && !(fabs(loss - plain) > 1e-3 * plain))
@@ -161,7 +161,7 @@ static void each_place_of_a_gpt_draws(void **state)
         o.embedding_dropout = p->embedding, o.stack.dropout = p->branch,
         o.stack.attention_dropout = p->weights;
         toy_open(&m, 1, NULL, &o, NULL);
-        toy_stir(m.params);
+        stir(m.params);
         double loss = compare(&m, &b, "gpt", gpt_cases[i].name, p);
         if (!i) plain = loss;
         if (i && !(fabs(loss - plain) > 1e-5 * plain))

@@ -127,7 +127,7 @@ CHECK_UNUSED static hd_encdec_opt encdec_opt(const encdec_case *c)
 CHECK_UNUSED static void encdec_open(toy *m, const hd_encdec_opt *o, int threads)
 {
     toy_open(m, threads, o, NULL, NULL);
-    toy_stir(m->params);
+    stir(m->params);
     for (size_t i = 0; i < m->params->trainable; i++) m->params->value[i] *= (hd_real)1.5;
 }
 

@@ -94,7 +94,7 @@ static void packed_weights_and_neighbors_change_no_bit(void **state)
     hd_err err = {0};
     hd_gpt_opt o = experts_opt();
     toy_open(&m, 2, NULL, &o, NULL);
-    toy_stir(m.params);
+    stir(m.params);
     toy_batch b = toy_range(0, 20);
     hd_real *all = toy_logits(&m, &b), *at = all;
     assert_int_equal(hd_gpt_prepare(m.g, HD_DECODING, &err), HD_OK);

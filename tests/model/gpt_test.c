@@ -51,7 +51,7 @@ static void a_token_changes_no_earlier_row_and_every_later_one(void **state)
         hd_gpt_opt o = toy_gpt_opt();
         o.stack.pre_norm = !post;
         toy_open(&m, 2, NULL, &o, NULL);
-        toy_stir(m.params);
+        stir(m.params);
         const toy_batch b = toy_range(0, 6);
         hd_real *before = toy_logits(&m, &b);
         for (size_t i = 0, begin = 0; i < b.items; begin += (size_t)b.target_len[i], i++)
@@ -77,7 +77,7 @@ static void an_item_has_the_same_bits_whatever_else_is_in_the_batch(void **state
     toy m;
     hd_gpt_opt o = toy_gpt_opt();
     toy_open(&m, 3, NULL, &o, NULL);
-    toy_stir(m.params);
+    stir(m.params);
     toy_batch b = {0};
     for (size_t i = 0; i < COUNT_OF(keys); i++) toy_add(&b, keys[i]);
     hd_real *all = toy_logits(&m, &b), *at = all;
@@ -170,7 +170,7 @@ static void heads_that_share_keys_equal_heads_with_copies_of_them(void **state)
         toy_open(&many, 2, NULL, &o, NULL);
         o.stack.kv_heads = kv;
         toy_open(&few, 2, NULL, &o, NULL);
-        toy_stir(few.params);
+        stir(few.params);
         repeat_heads(&many, &few, (size_t)o.stack.heads, (size_t)kv, o.stack.width / (size_t)o.stack.heads);
         const toy_batch b = toy_range(0, 6);
         hd_real *x = toy_logits(&few, &b), *y = toy_logits(&many, &b);

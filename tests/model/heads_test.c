@@ -95,7 +95,7 @@ static void zeros_for_all_heads_equal_zeros_in_the_output_weights(void **state)
         toy m;
         hd_encdec_opt o = toy_opt();
         toy_open(&m, 2, &o, NULL, NULL);
-        toy_stir(m.params);
+        stir(m.params);
         hd_heads h = encdec_heads(&m, cases[i][0]);
         hd_real *all = toy_logits(&m, &b), *off = logits_with(&m, &b, &h);
         size_t found = 0, n = b.target_rows * V;

@@ -71,7 +71,7 @@ static void check_model(const char *name, const hd_lm_opt *o)
     if (o->lora.rank) { /* the weights that stay are drawn, too */
         p->files = HD_FILES_ALL;
         assert_int_equal(hd_params_draw(p, 1, NULL), HD_OK);
-        lm_stir(p);
+        stir(p);
     }
     if (o->kind >= HD_LM_llama || o->lora.rank) widen(p);
     loss_at(&t, text, true);

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "model/lm/lm.h"
+#include "model/stir.h"
 #include "train/optimizer.h"
 
 enum { LM_UNK = 1, LM_START = 2, LM_END = 3, LM_VOCAB = 11, LM_TEXT = 48, LM_ITEMS = 4 };
@@ -47,22 +48,6 @@ typedef struct lm_toy {
     hd_optimizer optimizer;
 } lm_toy;
 
-/* Values that are drawn as constants (a whole maxent model) are moved: zeros hide mistakes. */
-CHECK_UNUSED static void lm_stir(hd_params *p)
-{
-    for (size_t i = 0; i < p->count; i++) {
-        hd_param *one = p->list[i];
-        if (!one->name || one->alias || (one->init.kind != HD_INIT_ZERO && one->init.kind != HD_INIT_ONE))
-            continue;
-        size_t n = hd_count_of(&one->t);
-        hd_real *x = malloc(n * sizeof *x);
-        fill_normal(x, n, 0.3, 1000 + i);
-        for (size_t k = 0; one->init.kind == HD_INIT_ONE && k < n; k++) x[k] += 1;
-        hd_params_set(p, one, x);
-        free(x);
-    }
-}
-
 /* Lives where it was opened. Drawn and stirred, or counted from a random text. */
 CHECK_UNUSED static void lm_open_on(lm_toy *t, const hd_lm_opt *o, hd_backend *backend, bool training)
 {
@@ -73,7 +58,7 @@ CHECK_UNUSED static void lm_open_on(lm_toy *t, const hd_lm_opt *o, hd_backend *b
     if (hd_lm_new(&t->m, o, t->backend, training, &err)) fail_msg("%s", err.text);
     if (t->m->params) {
         if (hd_params_draw(t->m->params, 1, &err)) fail_msg("%s", err.text);
-        lm_stir(t->m->params);
+        stir(t->m->params);
         return;
     }
     lm_text(text, COUNT_OF(text), 77);

@@ -50,7 +50,7 @@ static void open_model(toy *m)
     hd_encdec_opt o = toy_opt();
     o.stack.unbiased_keys = o.stack.pre_norm = true;
     toy_open(m, 2, &o, NULL, NULL);
-    toy_stir(m->params);
+    stir(m->params);
 }
 
 static void a_search_finds_what_it_finds_on_the_sources(void **state)

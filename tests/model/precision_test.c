@@ -38,7 +38,7 @@ static void open_with(toy *m, asked what, hd_precision precision, int threads)
         m->g = toy_gpt(m->backend, &g, false), m->params = &m->g->params;
     else
         m->t = toy_transformer(m->backend, &t, false), m->params = &m->t->params;
-    toy_stir(m->params);
+    stir(m->params);
     if (m->g ? hd_gpt_prepare(m->g, HD_PREDICTING, &err) : hd_encdec_prepare(m->t, HD_DECODING, &err))
         fail_msg("%s", err.text);
 }

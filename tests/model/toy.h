@@ -6,6 +6,7 @@
 #include "check.h"
 #include "model/lm/gpt.h"
 #include "model/encdec/encdec.h"
+#include "model/stir.h"
 #include "train/optimizer.h"
 
 enum {
@@ -92,22 +93,6 @@ CHECK_UNUSED static hd_gpt *toy_gpt(hd_backend *b, const hd_gpt_opt *opt, bool t
     if (hd_gpt_new(&m, b, opt, training, &err) || hd_params_draw(&m->params, 1, &err))
         fail_msg("%s", err.text);
     return m;
-}
-
-/* Gains of 1 and biases of 0 hide mistakes: every parameter that was drawn as a constant is moved. */
-CHECK_UNUSED static void toy_stir(hd_params *p)
-{
-    for (size_t i = 0; i < p->count; i++) {
-        hd_param *one = p->list[i];
-        if (!one->name || one->alias || (one->init.kind != HD_INIT_ZERO && one->init.kind != HD_INIT_ONE))
-            continue;
-        size_t n = hd_count_of(&one->t);
-        hd_real *x = malloc(n * sizeof *x);
-        fill_normal(x, n, 0.3, 1000 + i);
-        for (size_t k = 0; one->init.kind == HD_INIT_ONE && k < n; k++) x[k] += 1;
-        hd_params_set(p, one, x);
-        free(x);
-    }
 }
 
 /* A model of either kind with all it needs to run and train. Lives where it was opened: the optimizer keeps

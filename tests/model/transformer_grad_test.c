@@ -111,7 +111,7 @@ static void the_transformer_goes_back_as_it_went_forward(void **state)
         o.stack.dropout = o.stack.attention_dropout = o.stack.inner_dropout = 0.1f;
         o.stack.kv_heads = cases[c].kv_heads, o.stack.unbiased_keys = cases[c].unbiased_keys;
         toy_open(&m, 1, &o, NULL, NULL);
-        toy_stir(m.params);
+        stir(m.params);
         double worst = check_all(&m, &b, cases[c].name);
         if (!(worst < TOLERANCE)) fail_msg("%s: %g", cases[c].name, worst);
         toy_close(&m);
@@ -134,7 +134,7 @@ static void keys_without_bias_get_no_gradient(void **state)
     hd_encdec_opt o = toy_opt();
     o.stack.unbiased_keys = true;
     toy_open(&m, 1, &o, NULL, NULL);
-    toy_stir(m.params);
+    stir(m.params);
     toy_back(&m, &b, 0.1f, SEEN);
     assert_null(hd_params_find(m.params, "model.encoder.layers.0.self_attn.k_proj.bias"));
     assert_non_null(hd_params_find(m.params, "model.encoder.layers.0.self_attn.q_proj.bias"));
@@ -160,7 +160,7 @@ static void gpt_goes_back_as_it_went_forward(void **state)
         o.stack.width = 12, o.positions = 16, o.stack.pre_norm = !post,
         o.stack.dropout = o.stack.attention_dropout = 0.1f;
         toy_open(&m, 1, NULL, &o, NULL);
-        toy_stir(m.params);
+        stir(m.params);
         assert_true(check_all(&m, &b, post ? "gpt, post-norm" : "gpt") < TOLERANCE);
         toy_close(&m);
     }

@@ -95,7 +95,7 @@ static void source_and_target_may_differ_in_length(void **state)
 static void open_stirred(toy *m, const hd_encdec_opt *o)
 {
     toy_open(m, 2, o, NULL, NULL);
-    toy_stir(m->params);
+    stir(m->params);
 }
 
 /* Rows that differ in any bit, as a mask over the rows of the batch (0 to 63). */

@@ -43,9 +43,9 @@ static subject *subject_of(kind k)
     hd_gpt_opt g = toy_gpt_opt();
     o.stack.pre_norm = k == PRE_NORM, o.positions = g.positions = LONG;
     if (k == GPT)
-        s->g = toy_gpt(s->backend, &g, false), toy_stir(&s->g->params);
+        s->g = toy_gpt(s->backend, &g, false), stir(&s->g->params);
     else
-        s->t = toy_transformer(s->backend, &o, false), toy_stir(&s->t->params);
+        s->t = toy_transformer(s->backend, &o, false), stir(&s->t->params);
     for (int l = 0; k == WINDOW && l < o.decoder_layers; l++) s->t->stack[0].block[l].self.extra.window = 5;
     return s;
 }

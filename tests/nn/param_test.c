@@ -59,7 +59,7 @@ static model model_of(const config *c, uint64_t seed)
     else
         m.t = toy_transformer(m.backend, &o, false), m.params = &m.t->params;
     if (hd_params_draw(m.params, seed, &err)) fail_msg("%s", err.text);
-    toy_stir(m.params);
+    stir(m.params);
     return m;
 }
 

@@ -22,7 +22,7 @@ static subject subject_of(bool pre_norm)
     o.encoder_layers = ENCODER, o.decoder_layers = DECODER, o.stack.pre_norm = pre_norm;
     s.r = run_on(s.backend);
     s.m = toy_transformer(s.backend, &o, false);
-    toy_stir(&s.m->params);
+    stir(&s.m->params);
     return s;
 }
 
@@ -382,7 +382,7 @@ static subject staged(const char *encoder, const char *decoder, const hd_recurre
         fail_msg("%s", err.text);
     s.r = run_on(s.backend);
     s.m = toy_transformer(s.backend, &o, false);
-    toy_stir(&s.m->params);
+    stir(&s.m->params);
     return s;
 }
 

@@ -27,7 +27,7 @@ CHECK_UNUSED static hd_encdec *shown_model(hd_backend *b, const char *encoder, c
     if (hd_stages_read(&opt.encoder, encoder, &err) || hd_stages_read(&opt.decoder, decoder, &err))
         fail_msg("%s", err.text);
     hd_encdec *m = toy_transformer(b, &opt, false);
-    toy_stir(&m->params);
+    stir(&m->params);
     return m;
 }
 

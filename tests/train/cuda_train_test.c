@@ -43,7 +43,7 @@ static void pupil_open(pupil *p, const kind *k, hd_precision precision, bool cap
         p->m.g = toy_gpt(b, &g, true), p->m.params = &p->m.g->params;
     else
         p->m.t = toy_transformer(b, &t, true), p->m.params = &p->m.t->params;
-    toy_stir(p->m.params);
+    stir(p->m.params);
     if (hd_optimizer_init(&p->m.optimizer, p->m.params, o, &err)) fail_msg("%s", err.text);
 }
 
@@ -346,7 +346,7 @@ static void a_replay_reads_its_own_batch(void **state)
         hd_gpt_opt g = toy_gpt_opt();
         t.stack.pre_norm = dry.pre_norm;
         toy_open(&cpu, 2, dry.gpt ? NULL : &t, &g, NULL);
-        toy_stir(cpu.params);
+        stir(cpu.params);
         pupil_open(&a, &dry, HD_PRECISION_F32, true, &adamw);
         pupil_open(&b, &dry, HD_PRECISION_F32, false, &adamw);
         for (uint32_t i = 1; i <= 12; i++) {
