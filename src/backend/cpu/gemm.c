@@ -13,9 +13,10 @@ typedef struct job {
     hd_packing b;          /* to be packed from here */
     void *packed, *panels; /* of b, of a */
     const hd_form *form;
-    size_t strip; /* columns of one */
+    size_t tiles, strips; /* of rows and of columns: what workers share */
     bool by_rows;
     hd_cpu *cpu;
+    size_t threads;
 } job;
 
 static void pack_part(void *arg, size_t begin, size_t end, int worker)
@@ -39,7 +40,7 @@ static void multiply_part(void *arg, size_t begin, size_t end, int worker)
     size_t row = 0, row_end = j->p.m;
     if (j->by_rows) {
         row = begin * j->form->rows, row_end = end * j->form->rows < j->p.m ? end * j->form->rows : j->p.m;
-        begin = 0, end = (j->p.n + j->strip - 1) / j->strip;
+        begin = 0, end = j->strips;
     }
     j->form->multiply(&j->p, row, row_end, begin, end, panel);
 }
@@ -91,52 +92,64 @@ static void multiply_rows(job *j)
 }
 
 /* The share of the workers' time that is lost when `units` equal pieces are distributed whole. */
-static double idle_share(size_t units, size_t workers)
+static double idle_share(const job *j, size_t units)
 {
-    size_t most = (units + workers - 1) / workers;
-    return (double)(most * workers - units) / (double)(most * workers);
-}
-
-/* Rows or columns, whichever the workers can share more evenly; a few rows go by columns, which all of them
-   can share, and so do rows that are packed once for all, where there are fewer of them than columns: each
-   worker then reads its part of b instead of all. */
-static bool rows_are_shared(const job *j, size_t tiles, size_t strips)
-{
-    const size_t threads = (size_t)hd_team_size(j->cpu->team);
-    const bool columns = j->form->panels && tiles <= FEW_TILES && j->p.m <= j->p.n && threads > 1;
-    return idle_share(tiles, threads) + (columns ? UNEVEN : 0) <= idle_share(strips, threads);
-}
-
-/* Whether b is read as it lies: packed strip by strip by who multiplies it. Workers share the columns then.
- */
-static bool b_lies(const job *j, const hd_gemm_args *g)
-{
-    const size_t tiles = (j->p.m + j->form->rows - 1) / j->form->rows,
-                 strips = (j->p.n + j->strip - 1) / j->strip, threads = (size_t)hd_team_size(j->cpu->team);
-    return !j->p.weight && j->b.stride && (!g->b_transposed || !g->a_transposed) &&
-           j->form->stores == HD_REAL && KERNEL(as_it_lies)(j->p.m, j->p.k) &&
-           (tiles < threads || idle_share(strips, threads) <= idle_share(tiles, threads) + UNEVEN);
+    const size_t most = (units + j->threads - 1) / j->threads;
+    return (double)(most * j->threads - units) / (double)(most * j->threads);
 }
 
 /* Columns of a worker's share. */
 static size_t share_of(const job *j)
 {
-    const size_t strips = (j->p.n + j->strip - 1) / j->strip, threads = (size_t)hd_team_size(j->cpu->team);
-    return (strips + threads - 1) / threads * j->strip;
+    return (j->strips + j->threads - 1) / j->threads * j->form->strip;
 }
 
-static bool rows_lie(const job *j)
+static bool rows_lie(const job *j, size_t columns)
 {
-    return j->form->stores == HD_REAL && KERNEL(rows_lie)(&j->p, share_of(j));
+    return j->form->stores == HD_REAL && KERNEL(rows_lie)(&j->p, columns);
+}
+
+/* Whether neither a nor b is packed: each lies as a tile reads it. */
+static bool both_lie(const job *j, const hd_gemm_args *g)
+{
+    return !g->b_transposed && KERNEL(both_lie)(&j->p, j->b.stride);
+}
+
+/* Whether b is read as it lies, in place or packed strip by strip by who multiplies it. Workers share the
+   columns then, unless a lies, too. */
+static bool b_lies(const job *j, const hd_gemm_args *g)
+{
+    if (j->p.weight || !j->b.stride || j->form->stores != HD_REAL) return false;
+    if (both_lie(j, g)) return true;
+    return (!g->b_transposed || !g->a_transposed) && KERNEL(as_it_lies)(j->p.m, j->p.k) &&
+           (j->tiles < j->threads || idle_share(j, j->strips) <= idle_share(j, j->tiles) + UNEVEN);
+}
+
+/* Rows, unless columns are shared more evenly by far: a worker's rows stay in its cache, and so do their
+   sums. A few rows go by columns, which all workers can share, and so do rows that are packed once for all,
+   where there are fewer of them than columns: each worker then reads its part of b instead of all. */
+static bool rows_are_shared(const job *j)
+{
+    const bool columns = j->form->panels && j->tiles <= FEW_TILES && j->p.m <= j->p.n && j->threads > 1;
+    return j->tiles >= j->threads &&
+           idle_share(j, j->tiles) <= idle_share(j, j->strips) + (columns ? -UNEVEN : UNEVEN);
+}
+
+/* How the workers share it. */
+static void split(job *j, const hd_gemm_args *g)
+{
+    j->threads = (size_t)hd_team_size(j->cpu->team);
+    j->tiles = (j->p.m + j->form->rows - 1) / j->form->rows;
+    j->strips = (j->p.n + j->form->strip - 1) / j->form->strip;
+    if (b_lies(j, g)) j->p.b = j->b.b, j->p.b_stride = j->b.stride, j->p.b_across = !g->b_transposed;
+    j->by_rows = (!j->p.b_stride || both_lie(j, g)) && rows_are_shared(j);
 }
 
 /* Packs what is to be packed: b, unless it was prepared or is read as it lies, and a for workers that share
    the columns. */
 static bool pack(job *j)
 {
-    const size_t strips = (j->p.n + j->strip - 1) / j->strip,
-                 tiles = (j->p.m + j->form->rows - 1) / j->form->rows,
-                 panels = j->by_rows || tiles < 2 || !j->form->panels || rows_lie(j)
+    const size_t panels = j->by_rows || j->tiles < 2 || !j->form->panels || rows_lie(j, share_of(j))
                               ? 0
                               : j->form->panels(j->p.m, j->p.k);
     /* also for few rows: strips are read one after the other */
@@ -146,13 +159,25 @@ static bool pack(job *j)
     if (b + panels && !room) return false;
     if (b) {
         j->p.weight = j->packed = room;
-        hd_team_run(j->cpu->team, strips, 1 + 4 * HD_GRAIN / (j->strip * (j->p.k + 1)), pack_part, j);
+        hd_team_run(j->cpu->team, j->strips, 1 + 4 * HD_GRAIN / (j->form->strip * (j->p.k + 1)), pack_part,
+                    j);
     }
     if (panels) {
         j->p.panels = j->panels = room + begin;
-        hd_team_run(j->cpu->team, tiles, 1 + 4 * HD_GRAIN / (j->form->rows * (j->p.k + 1)), panels_part, j);
+        hd_team_run(j->cpu->team, j->tiles, 1 + 4 * HD_GRAIN / (j->form->rows * (j->p.k + 1)), panels_part,
+                    j);
     }
     return true;
+}
+
+/* Tiles or strips that a worker takes at once, at least. */
+static size_t grain_of(const job *j)
+{
+    const size_t work = (j->by_rows ? j->form->rows * j->p.n : j->form->strip * j->p.m) * (j->p.k + 1),
+                 share = (j->strips + j->threads - 1) / j->threads, grain = 1 + 16 * HD_GRAIN / work;
+    /* each piece packs all rows again, or takes less of each row of b than lies together */
+    const bool whole = !j->by_rows && !j->panels && (!rows_lie(j, share_of(j)) || j->p.b_across);
+    return whole && grain < share ? share : grain;
 }
 
 /* Of a model that only runs there is nothing but the form of a weight (nn/weight/form.h). */
@@ -186,19 +211,10 @@ static hd_status multiply(hd_backend *backend, const hd_gemm_args *g)
     if (!g->b->data && j.p.k && (!g->b->prepared || !g->b_transposed)) return refuse(backend);
     if (lies(g) && cpu->unprepared->stores == HD_REAL && g->draw.p <= 0) return multiply_rows(&j), HD_OK;
     if (g->b_transposed && (!g->a_transposed || cpu->form->trains)) j.p.weight = g->b->prepared;
-    j.form = j.p.weight ? cpu->form : cpu->unprepared, j.strip = j.form->strip;
-    if (b_lies(&j, g)) j.p.b = j.b.b, j.p.b_stride = j.b.stride, j.p.b_across = !g->b_transposed;
-    const size_t tile = j.form->rows, tiles = (j.p.m + tile - 1) / tile,
-                 strips = (j.p.n + j.strip - 1) / j.strip, threads = (size_t)hd_team_size(cpu->team);
-    j.by_rows = !j.p.b_stride && tiles >= threads && rows_are_shared(&j, tiles, strips);
+    j.form = j.p.weight ? cpu->form : cpu->unprepared;
+    split(&j, g);
     if (!hd_cpu_scratch(cpu, j.form->scratch(j.p.k)) || !pack(&j)) return HD_ENOMEM;
-    const size_t units = j.by_rows ? tiles : strips,
-                 work = (j.by_rows ? tile * j.p.n : j.strip * j.p.m) * (j.p.k + 1),
-                 share = (units + threads - 1) / threads;
-    size_t grain = 1 + 16 * HD_GRAIN / work;
-    /* each piece packs all rows again, or takes less of each row of b than lies together */
-    if (!j.by_rows && !j.panels && (!rows_lie(&j) || j.p.b_across) && grain < share) grain = share;
-    hd_team_run(cpu->team, units, grain, multiply_part, &j);
+    hd_team_run(cpu->team, j.by_rows ? j.tiles : j.strips, grain_of(&j), multiply_part, &j);
     if (g->draw.p <= 0) return HD_OK;
     return backend->kernel.dropout(backend, &(hd_dropout_args){.y = g->y, .x = g->y, .draw = g->draw});
 }

@@ -17,11 +17,14 @@ enum {
 #ifdef HD_TILE_NEON
     FEW = STRIP, /* columns for which rows of a are read as they lie: panels would not pay */
     APART = STRIP,
+    ACROSS = 0,
 #else
     FEW = 256,
-    APART = 512, /* the same where rows are not whole pages apart, whose lines would share one place in L1 */
+    APART = 512,  /* the same where rows are not whole pages apart, whose lines would share one place in L1 */
+    ACROSS = 256, /* the same of an a [K,M] */
 #endif
     PAGE = 4096 / (int)sizeof(hd_real),
+    NEAR = 384,     /* rows of [K,M] or [K,N] so far apart are read in place as fast as if they were packed */
     BOTH_TILES = 4, /* so many ask for a of the next block, too, */
     A_STRIPS = 4,   /* in the last so many strips */
 };
@@ -61,11 +64,11 @@ INLINE void tile_step(vec s[TILE_ROWS][STRIP_VECTORS], int rows, int vectors, co
     }
 }
 
-/* `rows` by `vectors` vectors. Row i of a begins at a + i*row, its k-th number lies k*step further. What is
-   asked for, `asked` and the rows of c below, is spread over the sums: many lines at once would make loads
-   wait for them. */
+/* `rows` by `vectors` vectors. Row i of a begins at a + i*row, its k-th number lies k*step further; row k of
+   b begins at b + k*down. What is asked for, `asked` and the rows of c below, is spread over the sums: many
+   lines at once would make loads wait for them. */
 INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
-                 const hd_real *b, size_t k, const ahead *asked)
+                 const hd_real *b, size_t down, size_t k, const ahead *asked)
 {
     vec s[TILE_ROWS][STRIP_VECTORS];
     UNROLL
@@ -81,9 +84,9 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
         for (size_t u = 0; u < 4; u++) __builtin_prefetch(next.from + u * LINE, 0, 2);
         UNROLL
         for (size_t u = 0; u < 4; u++)
-            tile_step(s, rows, vectors, a + (l + u) * step, row, b + (l + u) * STRIP);
+            tile_step(s, rows, vectors, a + (l + u) * step, row, b + (l + u) * down);
     }
-    for (; l < k; l++) tile_step(s, rows, vectors, a + l * step, row, b + l * STRIP);
+    for (; l < k; l++) tile_step(s, rows, vectors, a + l * step, row, b + l * down);
     UNROLL
     for (int i = 0; i < rows; i++) UNROLL
     for (int j = 0; j < vectors; j++) hd_store(p->c + (size_t)i * p->c_stride + (size_t)j * VL, s[i][j]);
@@ -91,19 +94,19 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
 
 /* The tile for numbers of rows and vectors known to the compiler; a is a panel [k][TILE_ROWS] or has its rows
  * `row` apart. */
-#define TILE_CASE(n)                                              \
-    case n:                                                       \
-        if (n > TILE_ROWS) break;                                 \
-        if (vectors == 1)                                         \
-            tile(p, n, 1, a, row, step, b, k, asked);             \
-        else if (vectors == 2)                                    \
-            tile(p, n, 2, a, row, step, b, k, asked);             \
-        else if (STRIP_VECTORS == 3)                              \
-            tile(p, n, STRIP_VECTORS, a, row, step, b, k, asked); \
+#define TILE_CASE(n)                                                    \
+    case n:                                                             \
+        if (n > TILE_ROWS) break;                                       \
+        if (vectors == 1)                                               \
+            tile(p, n, 1, a, row, step, b, down, k, asked);             \
+        else if (vectors == 2)                                          \
+            tile(p, n, 2, a, row, step, b, down, k, asked);             \
+        else if (STRIP_VECTORS == 3)                                    \
+            tile(p, n, STRIP_VECTORS, a, row, step, b, down, k, asked); \
         break;
 
 INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
-                       const hd_real *b, size_t k, const ahead *asked)
+                       const hd_real *b, size_t down, size_t k, const ahead *asked)
 {
     switch (rows) {
         TILE_CASE(1)
@@ -131,13 +134,20 @@ static void tile_panel(const place *p, int rows, int vectors, const hd_real *pan
         return;
     }
 #endif
-    tile_cases(p, rows, vectors, panel, 1, TILE_ROWS, b, k, asked);
+    tile_cases(p, rows, vectors, panel, 1, TILE_ROWS, b, STRIP, k, asked);
 }
 
 static void tile_rows(const place *p, int rows, int vectors, const hd_real *a, size_t row, const hd_real *b,
-                      size_t k, const ahead *asked)
+                      size_t down, size_t k, const ahead *asked)
 {
-    tile_cases(p, rows, vectors, a, row, 1, b, k, asked);
+    tile_cases(p, rows, vectors, a, row, 1, b, down, k, asked);
+}
+
+/* Of an a [K,M], whose k are `step` apart. */
+static void tile_across(const place *p, int rows, int vectors, const hd_real *a, size_t step,
+                        const hd_real *b, size_t down, size_t k, const ahead *asked)
+{
+    tile_cases(p, rows, vectors, a, 1, step, b, down, k, asked);
 }
 
 /* A strip at the right edge that ends within a vector: computed beside c and copied. */
@@ -191,9 +201,15 @@ typedef struct block {
     edge *beside;
 } block;
 
+bool KERNEL(both_lie)(const hd_product *p, size_t b_stride)
+{
+    return p->a_transposed && b_stride <= NEAR && KERNEL(rows_lie)(p, p->n);
+}
+
 bool KERNEL(rows_lie)(const hd_product *p, size_t columns)
 {
-    return !p->a_transposed && columns <= (p->a_stride % PAGE ? APART : FEW);
+    if (p->a_transposed) return columns <= ACROSS && p->a_stride <= NEAR;
+    return columns <= (p->a_stride % PAGE ? APART : FEW);
 }
 
 /* Panels of a block; NULL where the rows are read as they lie: a panel pays when strips reuse it. */
@@ -240,10 +256,19 @@ typedef struct left {
     size_t a, b;
 } left;
 
-/* Strip j of b, as it is packed at `b`, down the rows, tile after tile, so that it stays in the first-level
+/* Columns of b that go together: strips one after the other, or rows of all of them where b is read as it
+ * lies. */
+typedef struct group {
+    const hd_real *b;
+    size_t down, beside; /* from k to k, from column to column of whole strips */
+    size_t end;
+} group;
+
+/* Strip j of b, which begins at `b`, down the rows, tile after tile, so that it stays in the first-level
    cache. Tiles get what they are told by reference: a struct that was just filled in parts and is copied as a
    whole waits for all stores before it, which are the sums of the last tile on their way to memory. */
-static void strip_down(const hd_product *p, block *l, size_t j, const hd_real *b, region *next_b, left strips)
+static void strip_down(const hd_product *p, block *l, size_t j, const hd_real *b, size_t down, region *next_b,
+                       left strips)
 {
     const size_t width = p->n - j < STRIP ? p->n - j : STRIP, tiles = l->count / TILE_ROWS;
     size_t share_a = 0, share_b = 0, t = 0;
@@ -262,28 +287,33 @@ static void strip_down(const hd_product *p, block *l, size_t j, const hd_real *b
         const place *inside = width % VL ? &beside : &to;
         if (l->panels)
             tile_panel(inside, rows, vectors, l->panels + at * l->kn, b, l->kn, &next);
+        else if (p->a_transposed)
+            tile_across(inside, rows, vectors, p->a + l->kb * p->a_stride + i, p->a_stride, b, down, l->kn,
+                        &next);
         else
-            tile_rows(inside, rows, vectors, p->a + i * p->a_stride + l->kb, p->a_stride, b, l->kn, &next);
+            tile_rows(inside, rows, vectors, p->a + i * p->a_stride + l->kb, p->a_stride, b, down, l->kn,
+                      &next);
         if (width % VL) edge_out(l->beside, &to, rows, width);
     }
 }
 
-/* Columns [j, till) of b for a block, packed: as many as go together, whose end is returned. */
-static size_t strips_of(const hd_product *p, const block *l, size_t j, size_t till, const hd_real **b)
+/* Columns from j on, of b for a block: as many as go together. */
+static group strips_of(const hd_product *p, const block *l, size_t j, size_t till)
 {
     const size_t most = p->b_stride && p->b_across ? BESIDE : STRIP,
-                 width = till - j < most ? till - j : most;
-    *b = l->piece;
+                 width = till - j < most ? till - j : most, end = j + width;
     if (p->b_stride) {
         const hd_real *from = p->b + (p->b_across ? l->kb * p->b_stride + j : j * p->b_stride + l->kb);
+        if (p->b_across && !l->panels && p->b_stride <= NEAR && width % VL == 0)
+            return (group){from, p->b_stride, 1, end};
         KERNEL(pack)(l->piece, from, p->b_stride, !p->b_across, width, l->kn, 0, width);
     } else if (p->rounded) {
         const uint16_t *from = p->rounded + j * p->b_depth + l->kb * STRIP;
         for (size_t at = 0; at < l->kn * STRIP; at += VL) hd_store(l->piece + at, widen(from + at));
     } else {
-        *b = p->b + j * p->b_depth + l->kb * STRIP;
+        return (group){p->b + j * p->b_depth + l->kb * STRIP, STRIP, l->kn, end};
     }
-    return j + width;
+    return (group){l->piece, STRIP, l->kn, end};
 }
 
 /* Columns [from, till) of a block. */
@@ -291,12 +321,12 @@ static void columns(const hd_product *p, block *l, size_t from, size_t till, con
 {
     const size_t all = strips_in(till - from), first = all > A_STRIPS ? all - A_STRIPS : 0;
     for (size_t j = from, end, finished = from; j < till; j = end) {
-        const hd_real *b;
-        end = strips_of(p, l, j, till, &b);
+        const group s = strips_of(p, l, j, till);
+        end = s.end;
         region next_b = end < till ? columns_of(p, l, end, till) : columns_of(p, next, from, till);
         for (size_t at = j; at < end; at += STRIP) {
             if ((at - from) / STRIP == first) l->next_a = rows_of(p, next);
-            strip_down(p, l, at, b + (at - j) * l->kn, &next_b,
+            strip_down(p, l, at, s.b + (at - j) * s.beside, s.down, &next_b,
                        (left){strips_in(till - at), strips_in(end - at)});
         }
         if (l->kb + l->kn >= p->k && (end - finished >= N_BLOCK || end >= till))
@@ -338,11 +368,10 @@ static void product_turned(const hd_product *p, size_t row, size_t rows, size_t 
         edge beside = {0};
         block l = {.i = row, .count = rows, .piece = piece, .beside = &beside};
         for (; l.kb < p->k || l.kb == 0; l.kb += K_BLOCK) {
-            const hd_real *b;
             region none = {0};
             l.kn = p->k - l.kb < K_BLOCK ? p->k - l.kb : K_BLOCK;
-            strips_of(p, &l, j, till, &b);
-            strip_down(p, &l, j, b, &none, (left){1, 1});
+            const group s = strips_of(p, &l, j, till);
+            strip_down(p, &l, j, s.b, s.down, &none, (left){1, 1});
         }
     }
     KERNEL(finish)(p, row, rows, from, till);

@@ -42,6 +42,9 @@ bool KERNEL(as_it_lies)(size_t m, size_t k);
 /* Whether rows of a are read as they lie where so many columns are multiplied at once, rather than packed. */
 bool KERNEL(rows_lie)(const hd_product *p, size_t columns);
 
+/* Whether neither such rows nor a b [K,N] with rows b_stride apart need be packed for all columns. */
+bool KERNEL(both_lie)(const hd_product *p, size_t b_stride);
+
 /* Packs columns [from, to) (from a multiple of the strip) of b [K,N], or of its transpose when b is stored
  * [N,K]. */
 void KERNEL(pack)(hd_real *to, const hd_real *b, size_t stride, bool transposed, size_t n, size_t k,
