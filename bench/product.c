@@ -8,8 +8,8 @@
    core takes more from a product, which reads, than from multiply-adds of registers. So each round has the
    limit right before and right behind a few milliseconds of the product, and so it has the same
    multiply-adds reading from L1: rounds are added until there are enough in which that is near the limit, as
-   it is on a core of one's own, and the best of them count. The last column is what it was in those: much
-   below 100 % the line says little of the product. */
+   it is on a core of one's own, and no core is taken away, and the best of them count. The last column is
+   what it was in those: much below 100 % the line says little of the product. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ typedef struct library {
 
 static library libraries[] = {{"BLIS", "libblis.so.4", "bli_thread_set_num_threads", NULL},
                               {"OpenBLAS", "libopenblas.so.0", "openblas_set_num_threads", NULL}};
-static const double OWN = 0.95; /* of the limit is left, reading, on a core of one's own */
+static const double WHOLE = 0.85; /* of the highest limit: no core is taken away */
+static const double OWN = 0.95;   /* of the limit is left, reading, on a core of one's own */
 enum { LIBRARIES = 2, ROUNDS = 60, COUNTED = 9, ROW = 101, PLAIN = 111, TURNED = 112 };
 
 static const struct {
@@ -116,16 +117,25 @@ typedef struct turn {
     double limit, reading, took; /* FLOP/s around it, share of that when it is read, seconds */
 } turn;
 
-static int by_reading(const void *a, const void *b)
+static double highest; /* limit of all turns */
+
+static bool own(const turn *t)
 {
-    const double x = ((const turn *)a)->reading, y = ((const turn *)b)->reading;
-    return (x < y) - (x > y);
+    return t->limit >= WHOLE * highest && t->reading >= OWN;
+}
+
+static int by_cores(const void *a, const void *b)
+{
+    const turn *x = a, *y = b;
+    if (own(x) != own(y)) return own(y) - own(x);
+    return (x->reading < y->reading) - (x->reading > y->reading);
 }
 
 static turn turn_of(hd_backend *b, const layer *l, kind what)
 {
     const double before = limit_of(b, false), reading = limit_of(b, true), took = time_of(b, NULL, l, what),
                  again = limit_of(b, true), behind = limit_of(b, false), limit = (before + behind) / 2;
+    if (limit > highest) highest = limit;
     return (turn){limit, limit > 0 ? (reading < again ? reading : again) / limit : 1, took};
 }
 
@@ -133,7 +143,7 @@ static turn turn_of(hd_backend *b, const layer *l, kind what)
 static double print_turns(turn *turns, size_t count, double flops)
 {
     double rate[COUNTED], share[COUNTED], reading[COUNTED];
-    qsort(turns, count, sizeof *turns, by_reading);
+    qsort(turns, count, sizeof *turns, by_cores);
     for (int r = 0; r < COUNTED; r++) {
         rate[r] = flops / turns[r].took / 1e9, reading[r] = turns[r].reading;
         share[r] = turns[r].limit > 0 ? 100e9 * rate[r] / turns[r].limit : 0;
@@ -146,9 +156,9 @@ static double print_turns(turn *turns, size_t count, double flops)
 static bool enough(turn turns[][ROUNDS], int kinds, int rounds)
 {
     for (int k = 0; k < kinds; k++) {
-        int own = 0;
-        for (int r = 0; r < rounds; r++) own += turns[k][r].reading >= OWN;
-        if (own < COUNTED) return false;
+        int count = 0;
+        for (int r = 0; r < rounds; r++) count += own(&turns[k][r]);
+        if (count < COUNTED) return false;
     }
     return true;
 }

@@ -174,9 +174,12 @@ static bool pack(job *j)
 static size_t grain_of(const job *j)
 {
     const size_t work = (j->by_rows ? j->form->rows * j->p.n : j->form->strip * j->p.m) * (j->p.k + 1),
-                 share = (j->strips + j->threads - 1) / j->threads, grain = 1 + 16 * HD_GRAIN / work;
-    /* each piece packs all rows again, or takes less of each row of b than lies together */
-    const bool whole = !j->by_rows && !j->panels && (!rows_lie(j, share_of(j)) || j->p.b_across);
+                 units = j->by_rows ? j->tiles : j->strips, share = (units + j->threads - 1) / j->threads,
+                 grain = 1 + 16 * HD_GRAIN / work;
+    /* each piece packs all rows again, or reads all of b, or takes less of each row of it than lies together
+     */
+    const bool whole =
+        j->by_rows ? j->p.b_stride : !j->panels && (!rows_lie(j, share_of(j)) || j->p.b_across);
     return whole && grain < share ? share : grain;
 }
 

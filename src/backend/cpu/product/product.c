@@ -20,13 +20,16 @@ enum {
     ACROSS = 0,
 #else
     FEW = 256,
-    APART = 512,  /* the same where rows are not whole pages apart, whose lines would share one place in L1 */
-    ACROSS = 256, /* the same of an a [K,M] */
+    APART = 512, /* the same where rows are not whole pages apart, whose lines would share one place in L1 */
+    ACROSS = HD_VECTOR_BYTES == 64 ? 256 : 128, /* the same of an a [K,M] */
 #endif
     PAGE = 4096 / (int)sizeof(hd_real),
-    NEAR = 384,     /* rows of [K,M] or [K,N] so far apart are read in place as fast as if they were packed */
-    BOTH_TILES = 4, /* so many ask for a of the next block, too, */
-    A_STRIPS = 4,   /* in the last so many strips */
+    /* rows of [K,M] or [K,N] so far apart are read in place as fast as if they were packed; a narrow tile
+       takes less of each line that it reads from L2 */
+    NEAR = HD_VECTOR_BYTES == 64 ? 384 : 128,
+    IN_PLACE = 10 * TILE_ROWS, /* rows of a block of such an a: their lines are not one after the other */
+    BOTH_TILES = 4,            /* so many ask for a of the next block, too, */
+    A_STRIPS = 4,              /* in the last so many strips */
 };
 
 size_t KERNEL(strip)(void)
@@ -194,10 +197,10 @@ static size_t strips_in(size_t columns)
 
 /* Rows [i, i + count) of a, k from kb on, and what they are multiplied with in. */
 typedef struct block {
-    size_t i, count, kb, kn;
-    const hd_real *panels; /* one after the other; NULL: rows are read as they lie */
-    region next_a;         /* of the block that follows */
-    hd_real *piece;        /* of b that is packed on the way */
+    size_t i, count, kb, kn, most; /* most: rows of one */
+    const hd_real *panels;         /* one after the other; NULL: rows are read as they lie */
+    region next_a;                 /* of the block that follows */
+    hd_real *piece;                /* of b that is packed on the way */
     edge *beside;
 } block;
 
@@ -227,7 +230,7 @@ static block after(const hd_product *p, const block *l, size_t row_end)
     block n = *l;
     n.kb = l->kb + l->kn;
     if (n.kb >= p->k) n.kb = 0, n.i = l->i + l->count, n.count = row_end - n.i;
-    if (n.count > block_rows(p->k)) n.count = block_rows(p->k);
+    if (n.count > n.most) n.count = n.most;
     n.kn = p->k - n.kb < K_BLOCK ? p->k - n.kb : K_BLOCK;
     return n;
 }
@@ -386,7 +389,9 @@ void KERNEL(product)(const hd_product *p, size_t row, size_t row_end, size_t str
         return;
     }
     edge beside = {0}; /* columns past the edge never hold anything but zeros and their sums */
+    const bool in_place = p->a_transposed && !p->panels && KERNEL(rows_lie)(p, till - from);
     block none = {.i = row, .kb = p->k, .piece = panel + A_BLOCK, .beside = &beside};
+    none.most = in_place ? IN_PLACE : block_rows(p->k);
     for (block l = after(p, &none, row_end), next; l.count; l = next) {
         l.panels = panels_of(p, &l, strip_end - strip, panel);
         next = after(p, &l, row_end);
