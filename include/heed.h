@@ -259,7 +259,7 @@ typedef enum heed_length_penalty {
 /* When beam search ends for a sentence. */
 typedef enum heed_stop {
     HEED_STOP_PROVEN = 0, /* no better hypothesis is possible */
-    HEED_STOP_FULL = 1,   /* as many hypotheses have finished as the beam has */
+    HEED_STOP_FULL = 1,   /* as many hypotheses have finished as the beam has, and none is better so far */
     HEED_STOP_LIMIT = 2,  /* the length limit is reached */
     HEED_STOP_BEST = 3    /* the best in the beam has finished */
 } heed_stop;
@@ -286,8 +286,8 @@ typedef struct heed_translate_options {
     size_t n_best; /* hypotheses of each line, 1 to 1000, with HEED_SEARCH_BEAM at most the beam; 1 */
     heed_length_penalty length_penalty; /* HEED_LENGTH_AVERAGE */
     double alpha;                       /* -10 to 10; 0.6 */
-    heed_stop stop;
-    size_t max_length; /* most tokens; 0: by max_ratio */
+    heed_stop stop;                     /* HEED_STOP_FULL */
+    size_t max_length;                  /* most tokens; 0: by max_ratio */
     double max_ratio;  /* most tokens: this times those of the source, plus 10; 0.1 to 1000; 2 */
     size_t min_length; /* fewest tokens; 0 */
 

@@ -578,11 +578,11 @@ class Model:
         return self._own.context.value
 
     def translate(self, lines, *, prefix=None, attention=False, search="beam", length_penalty="average",
-                  stop="proven", too_long="split", sentences="auto", **options):
+                  stop="full", too_long="split", sentences="auto", **options):
         """Translates a list of texts, preferably many at once; returns a list of Translation of the same length.
 
         Search: search ("beam", "sample", "exhaustive"), beam=5, n_best=1, length_penalty ("average", "none",
-        "gnmt"), alpha=0.6, stop ("proven", "full", "limit", "best"), max_length, max_ratio=2, min_length.
+        "gnmt"), alpha=0.6, stop ("full", "proven", "limit", "best"), max_length, max_ratio=2, min_length.
         Sampling: temperature=1, top_k, top_p, seed=1, first_line=0.
         Input: sentences ("auto", "split", "keep": whether each sentence of a line is translated separately),
         too_long ("split", "truncate", "skip"), max_source, batch; prefix, a list of beginnings (or

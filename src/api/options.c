@@ -26,6 +26,7 @@ static const heed_translate_options defaults = {.size = sizeof defaults,
                                                 .n_best = 1,
                                                 .length_penalty = HEED_LENGTH_AVERAGE,
                                                 .alpha = 0.6,
+                                                .stop = HEED_STOP_FULL,
                                                 .max_ratio = 2,
                                                 .temperature = 1,
                                                 .seed = 1};

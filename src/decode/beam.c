@@ -62,6 +62,15 @@ static void prune(hd_loop *l, hd_loop_item *q, size_t first)
         l->coming.count--;
 }
 
+/* As many have finished as the beam is wide, and the best of those that live, which came first, is not better
+   than all of them so far. Short ones may well finish before the right one does. How many results are wanted
+   does not matter, so that the first is the same. */
+static bool is_full(const hd_loop *l, const hd_loop_item *q, size_t first)
+{
+    if (q->finished < (l->opt->beam > q->best ? l->opt->beam : q->best)) return false;
+    return l->coming.count == first || hd_loop_score(l, l->coming.at[first].sum) <= q->kept[0].score;
+}
+
 static void go_on(hd_loop *l, hd_loop_item *q, choice *c)
 {
     size_t first = l->coming.count, beam = l->opt->beam, rank = 0;
@@ -76,8 +85,7 @@ static void go_on(hd_loop *l, hd_loop_item *q, choice *c)
         settle(l, b);
     }
     if (l->opt->stop == HD_STOP_PROVEN) prune(l, q, first);
-    size_t enough = beam > q->best ? beam : q->best;
-    if (l->opt->stop == HD_STOP_FULL && q->finished >= enough) l->coming.count = first;
+    if (l->opt->stop == HD_STOP_FULL && is_full(l, q, first)) l->coming.count = first;
 }
 
 /* The lectures' rule: finished hypotheses stay in the beam, compete with the others by their score and are

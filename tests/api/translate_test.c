@@ -92,6 +92,7 @@ static void results_are_those_of_the_functions_behind_it(void **state)
                                 .beam = 5,
                                 .max_ratio = 2,
                                 .max_extra = 10,
+                                .stop = HD_STOP_FULL,
                                 .length = {HD_LENGTH_AVERAGE, 0.6}};
     enum { CASES = 12 };
     heed_translate_options o[CASES];
@@ -99,9 +100,9 @@ static void results_are_those_of_the_functions_behind_it(void **state)
     for (size_t i = 0; i < CASES; i++) o[i] = options_of(), in[i] = (hd_translate_opt){.search = beam};
     o[1].beam = 1, in[1].search.kind = HD_SEARCH_GREEDY;
     o[2].beam = 3, o[2].n_best = 3, o[2].length_penalty = HEED_LENGTH_GNMT, o[2].alpha = 1.5;
-    o[2].stop = HEED_STOP_FULL, o[2].min_length = 4, o[2].max_length = 7;
+    o[2].stop = HEED_STOP_PROVEN, o[2].min_length = 4, o[2].max_length = 7;
     in[2].search.beam = in[2].search.best = 3, in[2].search.length = (hd_length){HD_LENGTH_GNMT, 1.5, 0};
-    in[2].search.stop = HD_STOP_FULL, in[2].search.min_length = 4;
+    in[2].search.stop = HD_STOP_PROVEN, in[2].search.min_length = 4;
     in[2].search.max_length = 7, in[2].search.max_ratio = 0;
     o[3].search = HEED_SEARCH_SAMPLE, o[3].n_best = 7, o[3].temperature = 0.7, o[3].top_k = 6;
     o[3].top_p = 0.9, o[3].seed = 12345678901u, o[3].first_line = 40, o[3].max_ratio = 1.5;

@@ -212,12 +212,21 @@ static size_t continuations(const babble *b, const hd_search_opt *o, int32_t key
     return count;
 }
 
+/* Whether the rule of a full beam ends the search: live ones are in order. */
+static bool told_full(const hd_search_opt *o, const path *live, size_t n, path *ends, size_t kept,
+                      size_t finished)
+{
+    if (o->stop != HD_STOP_FULL || finished < (o->beam > o->best ? o->beam : o->best)) return false;
+    qsort(ends, kept, sizeof *ends, by_score);
+    return !n || live[0].score <= ends[0].score;
+}
+
 static size_t told_beam(const babble *b, const hd_search_opt *o, int32_t key, path *ends)
 {
     static path live[64], all[PATHS];
     size_t n = 1, finished = 0, kept = 0;
     live[0] = (path){.history = 7};
-    while (n && !(o->stop == HD_STOP_FULL && finished >= (o->beam > o->best ? o->beam : o->best))) {
+    while (n && !told_full(o, live, n, ends, kept, finished)) {
         size_t count = continuations(b, o, key, live, n, all);
         n = 0;
         for (size_t rank = 0, taken = 0; rank < count && taken < o->beam; rank++) {

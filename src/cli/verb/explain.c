@@ -196,6 +196,7 @@ static hd_status put_beam(hd_paper *to, call *c, hd_line text, hd_err *err)
                                            .beam = c->o->beam,
                                            .best = c->o->beam,
                                            .length = {.kind = HD_LENGTH_AVERAGE},
+                                           .stop = HD_STOP_FULL,
                                            .max_ratio = 2,
                                            .max_extra = 10}};
     to->title = "A search that forks and prunes", to->source = "heed explain --beam";

@@ -132,6 +132,7 @@ static hd_server_opt settings_of(const hd_command *c, const serve_options *o, hd
     hd_translate_opt t = o->opt;
     t.search.kind = t.search.beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;
     t.search.length.kind = HD_LENGTH_AVERAGE;
+    t.search.stop = HD_STOP_FULL; /* as heed translate does by itself */
     t.search.max_ratio = 2, t.search.max_extra = 10;
     t.search.unscored = true;
     return (hd_server_opt){.models = models,
