@@ -199,6 +199,17 @@ static void attention_follows_differences(void **state)
     check_shapes(shapes, COUNT_OF(shapes));
 }
 
+/* Vectors of two numbers, which other machines have: fewer than are turned at once. */
+static void narrow_vectors_follow_differences(void **state)
+{
+    (void)state;
+#ifdef __x86_64__
+    setenv("HEED_CPU", "base", 1);
+    check_shapes(shapes, COUNT_OF(shapes));
+    unsetenv("HEED_CPU");
+#endif
+}
+
 static void attention_beyond_a_tile_follows_differences(void **state)
 {
     (void)state;
@@ -209,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_follows_differences),
+        cmocka_unit_test(narrow_vectors_follow_differences),
         cmocka_unit_test(attention_beyond_a_tile_follows_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -365,7 +365,7 @@ static void product_turned(const hd_product *p, size_t row, size_t rows, size_t 
 {
     size_t j = from;
     for (; j + 4 * QUADS <= till; j += 4 * QUADS) turned_columns(p, row, rows, j, QUADS);
-    for (; QUADS > VL / 4 && j + VL <= till; j += VL) turned_columns(p, row, rows, j, VL / 4);
+    for (; VL >= 4 && QUADS > VL / 4 && j + VL <= till; j += VL) turned_columns(p, row, rows, j, VL / 4);
     for (; j + 4 <= till; j += 4) turned_columns(p, row, rows, j, 1);
     for (; j < till; j += STRIP) { /* less than a quad is left */
         edge beside = {0};
