@@ -3,6 +3,7 @@
 #define BERT_TOY_H
 
 #include "model/encoder/bert.h"
+#include "model/stir.h"
 
 enum { BT_VOCAB = 17, BT_WIDTH = 12, BT_ITEMS = 3, BT_ROWS = 12, BT_ASKED = 5 };
 
@@ -35,17 +36,7 @@ CHECK_UNUSED static void bt_open_on(bert_toy *t, const hd_bert_opt *o, hd_backen
     *t = (bert_toy){.backend = backend};
     t->run = run_on(t->backend);
     if (hd_bert_new(&t->m, t->backend, o, true, &err)) fail_msg("%s", err.text);
-    hd_params *p = &t->m->params;
-    for (size_t i = 0; i < p->count; i++) {
-        hd_param *one = p->list[i];
-        if (!one->name || one->alias) continue;
-        size_t n = hd_count_of(&one->t);
-        hd_real *x = malloc(n * sizeof *x);
-        fill_normal(x, n, 0.4, 100 + i);
-        for (size_t k = 0; one->init.kind == HD_INIT_ONE && k < n; k++) x[k] += 1;
-        hd_params_set(p, one, x);
-        free(x);
-    }
+    stir_all(&t->m->params);
 }
 
 CHECK_UNUSED static void bt_open(bert_toy *t, const hd_bert_opt *o, int threads)

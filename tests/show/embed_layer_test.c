@@ -4,6 +4,7 @@
 #include "task/owned.h"
 
 #include "model/lm/gpt.h"
+#include "model/stir.h"
 #include "task/readers.h"
 
 enum { LAYERS = 3, LINES = 3, WIDTH = 16 };
@@ -19,21 +20,6 @@ typedef struct subject {
     hd_model_folder model;
     hd_line line[LINES];
 } subject;
-
-/* Gains of 1 and biases of 0 hide mistakes: all parameters are drawn here. */
-static void draw_all(hd_params *p)
-{
-    for (size_t i = 0; i < p->count; i++) {
-        hd_param *one = p->list[i];
-        if (!one->name || one->alias) continue;
-        size_t n = hd_count_of(&one->t);
-        hd_real *x = malloc(n * sizeof *x);
-        fill_normal(x, n, 0.4, 100 + i);
-        for (size_t k = 0; one->init.kind == HD_INIT_ONE && k < n; k++) x[k] += 1;
-        hd_params_set(p, one, x);
-        free(x);
-    }
-}
 
 static hd_tokenizer *words_of_speaker(void)
 {
@@ -61,7 +47,7 @@ static hd_model_folder *bert_of(hd_backend *b, bool pooler)
                      .pooler = pooler};
     if (hd_bert_new(&bert, b, &o, false, &err)) fail_msg("%s", err.text);
     hd_model_folder_take(m, HD_TRAIN_MLM, hd_bert_model(bert));
-    draw_all(&bert->params);
+    stir_all(&bert->params);
     return m;
 }
 
@@ -75,7 +61,7 @@ static hd_model_folder *speaker_of(hd_backend *b, hd_lm_kind kind)
     o.stack.layers = LAYERS;
     if (hd_lm_new(&lm, &o, b, false, &err)) fail_msg("%s", err.text);
     hd_model_folder_take(l, HD_TRAIN_LM, hd_lm_model(lm));
-    draw_all(lm->params);
+    stir_all(lm->params);
     return l;
 }
 
@@ -90,7 +76,7 @@ static subject subject_of(subject_kind kind)
         const char *encoder = kind == STAGES ? "bi-gru:2+transformer:1" : "transformer:3";
         s.model =
             owned(small_staged(s.backend, HD_TOKENIZER_words, false, false, encoder, "transformer", NULL));
-        draw_all(s.model.model.params);
+        stir_all(s.model.model.params);
     }
     for (size_t i = 0; i < LINES; i++)
         s.line[i] = line_of((s.model.model.type->decode ? source_lines : lines)[i]);

@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include "base/mem.h"
+#include "model/stir.h"
 #include "show/exhibit.h"
 #include "task/owned.h"
 #include "task/speaker.h"
@@ -26,21 +27,6 @@ static void assert_near(const char *what, double a, double b)
     if (!(fabs(a - b) <= 2e-6 * fmax(1, fabs(b)))) fail_msg("%s: %.9g, expected %.9g", what, a, b);
 }
 
-/* Values that a model begins with are 0 and 1 where that hides mistakes. */
-static void stir(hd_params *p)
-{
-    for (size_t i = 0; i < p->count; i++) {
-        hd_param *one = p->list[i];
-        if (!one->name || one->alias) continue;
-        size_t n = hd_count_of(&one->t);
-        hd_real *x = malloc(n * sizeof *x);
-        fill_normal(x, n, 0.4, 100 + i);
-        for (size_t k = 0; one->init.kind == HD_INIT_ONE && k < n; k++) x[k] += 1;
-        hd_params_set(p, one, x);
-        free(x);
-    }
-}
-
 static hd_bert_opt bert_opt(void)
 {
     return (hd_bert_opt){.stack.layers = 2,
@@ -59,7 +45,7 @@ static hd_model_folder masked_of(bool headless, bool pooler)
     hd_bert *bert = NULL;
     o.headless = headless, o.pooler = pooler;
     if (hd_bert_new(&bert, backend, &o, false, &err)) fail_msg("%s", err.text);
-    stir(&bert->params);
+    stir_all(&bert->params);
     hd_model_folder_take(&m, HD_TRAIN_MLM, hd_bert_model(bert));
     return m;
 }
@@ -252,7 +238,7 @@ static hd_model_folder labeler_of(const hd_model_type *type, hd_lm_kind lm, hd_p
                             .vocab = hd_tokenizer_size(tokenizer),
                             .context = POSITIONS};
     if (hd_classifier_new(&m, backend, &o, false, &err)) fail_msg("%s", err.text);
-    stir(m->params);
+    stir_all(m->params);
     hd_train_task task = pool == HD_POOL_each ? HD_TRAIN_TAG : numbers ? HD_TRAIN_REGRESS : HD_TRAIN_CLASSIFY;
     hd_model_folder_take(&l, task, hd_classifier_model(m));
     for (int i = 0; !numbers && i < CLASSES; i++)
@@ -352,7 +338,7 @@ static hd_model_folder labeler_on(const char *stages, hd_pool_kind pool, bool on
                            .classes = CLASSES};
     if (hd_stages_read(&o.body.encoder, stages, &err) || hd_classifier_new(&m, backend, &o, false, &err))
         fail_msg("%s", err.text);
-    stir(m->params);
+    stir_all(m->params);
     hd_model_folder_take(&l, pool == HD_POOL_each ? HD_TRAIN_TAG : HD_TRAIN_CLASSIFY, hd_classifier_model(m));
     for (int i = 0; i < CLASSES; i++)
         if (hd_vocab_add(&l.labels, (const char *const[]){"plain", "good", "bad"}[i], i ? i > 1 ? 3 : 4 : 5,
