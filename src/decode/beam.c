@@ -62,13 +62,16 @@ static void prune(hd_loop *l, hd_loop_item *q, size_t first)
         l->coming.count--;
 }
 
-/* As many have finished as the beam is wide, and the best of those that live, which came first, is not better
-   than all of them so far. Short ones may well finish before the right one does. How many results are wanted
-   does not matter, so that the first is the same. */
-static bool is_full(const hd_loop *l, const hd_loop_item *q, size_t first)
+/* Each that finished takes a place of the beam, and those that came last, which have the smallest sums, leave
+   for it, unless they are better so far than all that finished: short ones may well finish before the right
+   one does. How many results are wanted does not matter, so that the first is the same. */
+static void make_way(hd_loop *l, const hd_loop_item *q, size_t first)
 {
-    if (q->finished < (l->opt->beam > q->best ? l->opt->beam : q->best)) return false;
-    return l->coming.count == first || hd_loop_score(l, l->coming.at[first].sum) <= q->kept[0].score;
+    const size_t all = l->opt->beam > q->best ? l->opt->beam : q->best,
+                 places = q->finished < all ? all - q->finished : 0;
+    while (q->finished && l->coming.count > first + places &&
+           hd_loop_score(l, l->coming.at[l->coming.count - 1].sum) <= q->kept[0].score)
+        l->coming.count--;
 }
 
 static void go_on(hd_loop *l, hd_loop_item *q, choice *c)
@@ -85,7 +88,7 @@ static void go_on(hd_loop *l, hd_loop_item *q, choice *c)
         settle(l, b);
     }
     if (l->opt->stop == HD_STOP_PROVEN) prune(l, q, first);
-    if (l->opt->stop == HD_STOP_FULL && is_full(l, q, first)) l->coming.count = first;
+    if (l->opt->stop == HD_STOP_FULL) make_way(l, q, first);
 }
 
 /* The lectures' rule: finished hypotheses stay in the beam, compete with the others by their score and are

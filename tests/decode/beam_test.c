@@ -212,13 +212,15 @@ static size_t continuations(const babble *b, const hd_search_opt *o, int32_t key
     return count;
 }
 
-/* Whether the rule of a full beam ends the search: live ones are in order. */
-static bool told_full(const hd_search_opt *o, const path *live, size_t n, path *ends, size_t kept,
-                      size_t finished)
+/* Of `n` live ones, which are in order, those that the rule of a full beam leaves. */
+static size_t told_places(const hd_search_opt *o, const path *live, size_t n, path *ends, size_t kept,
+                          size_t finished)
 {
-    if (o->stop != HD_STOP_FULL || finished < (o->beam > o->best ? o->beam : o->best)) return false;
+    const size_t all = o->beam > o->best ? o->beam : o->best, places = finished < all ? all - finished : 0;
+    if (o->stop != HD_STOP_FULL || !finished) return n;
     qsort(ends, kept, sizeof *ends, by_score);
-    return !n || live[0].score <= ends[0].score;
+    while (n > places && live[n - 1].score <= ends[0].score) n--;
+    return n;
 }
 
 static size_t told_beam(const babble *b, const hd_search_opt *o, int32_t key, path *ends)
@@ -226,7 +228,7 @@ static size_t told_beam(const babble *b, const hd_search_opt *o, int32_t key, pa
     static path live[64], all[PATHS];
     size_t n = 1, finished = 0, kept = 0;
     live[0] = (path){.history = 7};
-    while (n && !told_full(o, live, n, ends, kept, finished)) {
+    while (n) {
         size_t count = continuations(b, o, key, live, n, all);
         n = 0;
         for (size_t rank = 0, taken = 0; rank < count && taken < o->beam; rank++) {
@@ -238,6 +240,7 @@ static size_t told_beam(const babble *b, const hd_search_opt *o, int32_t key, pa
             else
                 ends[kept] = all[rank], ends[kept].order = kept, finished += ends[kept++].finished;
         }
+        n = told_places(o, live, n, ends, kept, finished);
     }
     qsort(ends, kept, sizeof *ends, by_score);
     return kept < o->best ? kept : o->best;
