@@ -60,7 +60,7 @@ void hd_engine_stop(hd_engine *e)
         e->lane[i].started = false;
     }
     while (e->queue.first)
-        hd_lane_end(&e->lane[0], hd_lane_take(&e->lane[0], &e->queue.first), HD_JOB_STOPPED);
+        hd_lane_end(&e->lane[0], hd_lane_take(&e->lane[0], e->queue.first), HD_JOB_STOPPED);
     for (size_t i = 0; i < HD_LANES; i++) hd_lane_stop(&e->lane[i]);
 }
 

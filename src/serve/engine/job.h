@@ -47,7 +47,7 @@ struct hd_job {
     hd_job_end end;
     hd_err err;
     /* the engine's */
-    hd_job *next;
+    hd_job *before, *next;
     double submitted;
     double finish; /* by which jobs are served: serve/engine/queue.h */
     void *visited; /* the lane, while it is visited */

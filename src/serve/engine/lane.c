@@ -93,10 +93,10 @@ void hd_lane_close(hd_lane *l)
 
 /* -- jobs -- */
 
-hd_job *hd_lane_take(hd_lane *l, hd_job **at)
+hd_job *hd_lane_take(hd_lane *l, hd_job *j)
 {
     hd_engine *e = l->engine;
-    hd_job *j = hd_queue_take(&e->queue, at);
+    hd_queue_take(&e->queue, j);
     e->load.waiting--, e->load.running++;
     l->jobs++, l->tokens += j->tokens;
     l->worker[j->kind].jobs += !j->visit;
@@ -183,13 +183,9 @@ static void sweep(hd_lane *l)
     pthread_mutex_lock(&e->lock);
     const bool due = now - e->swept >= often;
     if (due) e->swept = now;
-    for (hd_job **at = &e->queue.first; due && *at;) {
-        if (!hd_job_over(*at)) {
-            at = &(*at)->next;
-            continue;
-        }
-        hd_job *j = hd_lane_take(l, at);
-        j->next = out, out = j;
+    for (hd_job *j = due ? e->queue.first : NULL, *next; j; j = next) {
+        next = j->next;
+        if (hd_job_over(j)) hd_lane_take(l, j)->next = out, out = j;
     }
     pthread_mutex_unlock(&e->lock);
     for (hd_job *next; out; out = next) next = out->next, end_over(l, out);
@@ -243,7 +239,7 @@ static void let_others(hd_lane *l)
     size_t jobs = 0;
     pthread_mutex_lock(&e->lock);
     for (hd_job *j; !e->stop && has_room(l) && !e->queue.first->visit;) {
-        j = hd_lane_take(l, &e->queue.first);
+        j = hd_lane_take(l, e->queue.first);
         pthread_mutex_unlock(&e->lock);
         begin_job(l, j);
         pthread_mutex_lock(&e->lock);
@@ -279,7 +275,7 @@ void *hd_lane_work(void *lane)
         hd_cage_files(&e->opt.folder, 1, l == e->lane ? &e->opt.log : &(hd_log){0});
     pthread_mutex_lock(&e->lock);
     while (!e->stop) {
-        hd_job *j = has_room(l) ? hd_lane_take(l, &e->queue.first) : NULL;
+        hd_job *j = has_room(l) ? hd_lane_take(l, e->queue.first) : NULL;
         const size_t running = l->jobs;
         l->visited = j && j->visit;
         if (!running) {

@@ -55,8 +55,8 @@ void *hd_lane_work(void *lane);
 /* Ends jobs that it has as STOPPED, once its thread has ended. */
 void hd_lane_stop(hd_lane *l);
 void hd_lane_close(hd_lane *l); /* accepts one that was never opened */
-/* Takes the job that *at points to out of the queue, with the lock held, and ends one that it has. */
-hd_job *hd_lane_take(hd_lane *l, hd_job **at);
+/* Takes a job out of the queue, with the lock held, and ends one that it has. */
+hd_job *hd_lane_take(hd_lane *l, hd_job *j);
 void hd_lane_end(void *lane, hd_job *j, hd_job_end end);
 
 #endif

@@ -6,13 +6,12 @@
 #include "serve/engine/job.h"
 
 typedef struct hd_queue {
-    hd_job *first; /* by `finish` */
-    size_t owners; /* of those that wait */
-    double served; /* tokens that an owner has had who always waited */
+    hd_job *first, *last; /* by `finish` */
+    size_t owners;        /* of those that wait */
+    double served;        /* tokens that an owner has had who always waited */
 } hd_queue;
 
 void hd_queue_add(hd_queue *q, hd_job *j);
-/* Takes the job that *at points to out. */
-hd_job *hd_queue_take(hd_queue *q, hd_job **at);
+void hd_queue_take(hd_queue *q, hd_job *j); /* which waits there */
 
 #endif

@@ -11,6 +11,17 @@
 
 static const char FORM[] = ""; /* the name of the member that forms have */
 
+/* NULL: no memory. */
+static json_t *unix_lines(const char *value, size_t size)
+{
+    hd_text text = {0};
+    for (size_t i = 0; i < size; i++)
+        if (value[i] != '\r' || i + 1 == size || value[i + 1] != '\n') hd_text_add(&text, value + i, 1);
+    json_t *made = text.missed ? NULL : json_stringn(text.data ? text.data : "", text.size);
+    hd_text_release(&text);
+    return made;
+}
+
 hd_status hd_params_add(json_t *to, const char *name, size_t name_size, const char *value, size_t size,
                         hd_err *err)
 {
@@ -23,39 +34,42 @@ hd_status hd_params_add(json_t *to, const char *name, size_t name_size, const ch
     if (memchr(value, 0, size) || hd_utf8_good(value, size) < size ||
         hd_utf8_good(key, name_size) < name_size || strlen(key) != name_size)
         return hd_err_set(err, HD_EFORMAT, "a field is not UTF-8");
-    hd_text text = {0};
-    for (size_t i = 0; i < size; i++)
-        if (value[i] != '\r' || i + 1 == size || value[i + 1] != '\n') hd_text_add(&text, value + i, 1);
-    json_t *made = text.missed ? NULL : json_stringn(text.data ? text.data : "", text.size);
-    hd_text_release(&text);
+    json_t *made = memchr(value, '\r', size) ? unix_lines(value, size) : json_stringn(value, size);
     return made && !json_object_set_new(to, key, made) ? HD_OK : hd_err_nomem(err, size);
 }
 
-static hd_status add_pair(json_t *to, const char *text, size_t size, hd_err *err)
+typedef struct pair { /* room for those of a form, one after the other */
+    hd_text key, value;
+} pair;
+
+static hd_status add_pair(json_t *to, pair *p, const char *text, size_t size, hd_err *err)
 {
     const char *sign = memchr(text, '=', size);
     size_t name = sign ? (size_t)(sign - text) : size, value = sign ? size - name - 1 : 0;
-    hd_text key = {0}, made = {0};
-    bool good = hd_percent_decode(&key, text, name, true) &&
-                (!sign || hd_percent_decode(&made, sign + 1, value, true));
+    hd_text *key = &p->key, *made = &p->value;
+    key->size = made->size = 0;
+    bool good =
+        hd_percent_decode(key, text, name, true) && (!sign || hd_percent_decode(made, sign + 1, value, true));
     hd_status s =
-        good ? hd_text_status(&key, err) : hd_err_set(err, HD_EFORMAT, "a field is not escaped well");
-    if (!s) s = hd_text_status(&made, err);
-    if (!s && key.size) s = hd_params_add(to, key.data, key.size, made.data ? made.data : "", made.size, err);
-    hd_text_release(&key);
-    hd_text_release(&made);
+        good ? hd_text_status(key, err) : hd_err_set(err, HD_EFORMAT, "a field is not escaped well");
+    if (!s) s = hd_text_status(made, err);
+    if (!s && key->size)
+        s = hd_params_add(to, key->data, key->size, made->data ? made->data : "", made->size, err);
     return s;
 }
 
 hd_status hd_params_add_form(json_t *to, const char *text, size_t size, hd_err *err)
 {
     hd_status s = HD_OK;
+    pair p = {0};
     for (const char *end = text + size; !s && text < end;) {
         const char *mark = memchr(text, '&', (size_t)(end - text));
-        size_t pair = (size_t)((mark ? mark : end) - text);
-        if (pair) s = add_pair(to, text, pair, err);
-        text += pair + 1;
+        size_t length = (size_t)((mark ? mark : end) - text);
+        if (length) s = add_pair(to, &p, text, length, err);
+        text += length + 1;
     }
+    hd_text_release(&p.key);
+    hd_text_release(&p.value);
     return s;
 }
 
