@@ -77,32 +77,78 @@ static void hand_out(const hd_tensor *to, const hd_attend_args *g, const hd_head
             j >= sees.lo && j < sees.hi ? s[j] : outside;
 }
 
-/* Of at most a vector of scores with nothing but a factor, in registers: a row of a step of decoding has many
-   such. To the bit what head_weights makes of them otherwise; false where it is to do it. */
-static bool few_weights(const hd_attend_args *g, const hd_head *h, hd_real *s, size_t n)
+enum {
+    FEW = 2,
+    SIDE = 4
+}; /* vectors of scores that stay in registers; rows of them that do not wait for each
+      other */
+
+/* Whether a row of n scores has nothing but a factor and fits. */
+static bool few_scores(const hd_attend_args *g, size_t n)
 {
-    const hd_attention *at = h->at;
-    if (!n || n > VL || !(at->scale > 0) || at->cap > 0 || at->table || at->center || at->ragged ||
-        at->draw.p > 0 || g->raw || g->scaled || g->masked || g->weights || g->lse)
-        return false;
+    const hd_attention *at = g->at;
+    return n && n <= FEW * VL && at->scale > 0 && !(at->cap > 0) && !at->table && !at->center &&
+           !at->ragged && !(at->draw.p > 0) && !g->raw && !g->scaled && !g->masked && !g->weights && !g->lse;
+}
+
+/* Softmax of `rows` rows of such scores, in so many vectors each, both constants where it is called: a step
+   of decoding has many of them. To the bit what head_weights makes of them otherwise; false, with all as it
+   was, where it is to do it. */
+INLINE bool softmax_few(hd_real *s, size_t stride, size_t n, hd_real scale, int rows, int vectors)
+{
     const vec none = hd_set(-INFINITY);
-    vec x = n < VL ? hd_load_part(s, n, -INFINITY) : hd_load(s);
-    if (at->scale != 1) x *= hd_set(at->scale);
-    const hd_real max = hd_top(hd_max(hd_max(none, x), none));
-    if (!(max > -INFINITY)) return false;
-    const vec e = hd_exp(x - hd_set(max)), y = e * hd_set(1 / hd_sum(hd_set(0) + e));
-    if (n < VL)
-        hd_store_part(s, y, n);
-    else
-        hd_store(s, y);
+    const size_t whole = (size_t)(vectors - 1) * VL, left = n - whole;
+    vec x[SIDE][FEW];
+    hd_real max[SIDE];
+    bool seen = true;
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        hd_real *row = s + (size_t)i * stride;
+        UNROLL
+        for (int j = 0; j < vectors - 1; j++) x[i][j] = hd_load(row + (size_t)j * VL);
+        x[i][vectors - 1] = left < VL ? hd_load_part(row + whole, left, -INFINITY) : hd_load(row + whole);
+        UNROLL
+        for (int j = 0; scale != 1 && j < vectors; j++) x[i][j] *= hd_spread(scale);
+        vec most = hd_max(none, x[i][0]);
+        UNROLL
+        for (int j = 1; j < vectors; j++) most = hd_max(most, x[i][j]);
+        max[i] = hd_top(most);
+        seen = seen && max[i] > -INFINITY;
+    }
+    if (!seen) return false;
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        hd_real *row = s + (size_t)i * stride;
+        vec sum = hd_set(0);
+        UNROLL
+        for (int j = 0; j < vectors; j++) x[i][j] = hd_exp(x[i][j] - hd_spread(max[i])), sum += x[i][j];
+        const vec share = hd_spread(1 / hd_sum(sum));
+        UNROLL
+        for (int j = 0; j < vectors - 1; j++) hd_store(row + (size_t)j * VL, x[i][j] * share);
+        if (left < VL)
+            hd_store_part(row + whole, x[i][vectors - 1] * share, left);
+        else
+            hd_store(row + whole, x[i][vectors - 1] * share);
+    }
     return true;
+}
+
+/* The same of SIDE rows, or one. */
+static bool few_weights(hd_real *s, size_t stride, size_t n, hd_real scale, size_t rows)
+{
+    if (rows == SIDE)
+        return n <= VL ? softmax_few(s, stride, n, scale, SIDE, 1)
+                       : softmax_few(s, stride, n, scale, SIDE, FEW);
+    return n <= VL ? softmax_few(s, stride, n, scale, 1, 1) : softmax_few(s, stride, n, scale, 1, FEW);
 }
 
 void KERNEL(head_weights)(const hd_attend_args *g, const hd_head *h, hd_real *s, size_t a, hd_reach reach)
 {
     hd_reach sees = hd_head_sees(h, a);
     size_t n = sees.hi - sees.lo;
-    if (sees.lo == reach.lo && sees.hi == reach.hi && few_weights(g, h, s + sees.lo, n)) return;
+    if (sees.lo == reach.lo && sees.hi == reach.hi && few_scores(g, n) &&
+        few_weights(s + sees.lo, 0, n, g->at->scale, 1))
+        return;
     if (g->raw) hand_out(g->raw, g, h, s, a, (hd_reach){0, h->tk}, 0);
     if (g->scaled) {
         KERNEL(head_bias)(h, s, a, (hd_reach){0, h->tk});
@@ -198,6 +244,21 @@ static void head_forward(const job *w, const hd_head *h, const room *s)
     }
 }
 
+/* Of `all` heads of single queries that see the same keys. */
+static void weights_of_all(const job *w, const hd_head *h, size_t all, const room *s, hd_reach reach)
+{
+    const hd_reach sees = hd_head_sees(h, 0);
+    const size_t n = sees.hi - sees.lo;
+    const bool few = sees.lo == reach.lo && sees.hi == reach.hi && few_scores(w->g, n);
+    for (size_t i = 0, rows; i < all; i += rows) {
+        hd_real *row = s->scores + i * w->stride;
+        rows = few && all - i >= SIDE ? SIDE : 1;
+        if (rows == SIDE && few_weights(row + sees.lo, w->stride, n, w->g->at->scale, SIDE)) continue;
+        for (size_t j = 0; j < rows; j++)
+            KERNEL(head_weights)(w->g, h + i + j, row + j * w->stride, 0, reach);
+    }
+}
+
 /* One query of neighboring heads over keys that are read as they lie: the heads of a key lie side by side or
    share it, so some keys go through all heads, and all queries that see them, before the next ones come.
    Every number is what a head alone gives. */
@@ -210,7 +271,7 @@ static void heads_forward(const job *w, const hd_head *h, const hd_near *near, c
         end = (j / NEAR + 1) * NEAR < sees.hi ? (j / NEAR + 1) * NEAR : sees.hi;
         KERNEL(heads_scores)(h, near, s->scores, w->stride, (hd_reach){j, end}, s->panel);
     }
-    for (size_t i = 0; i < all; i++) KERNEL(head_weights)(g, h + i, s->scores + i * w->stride, 0, sees);
+    weights_of_all(w, h, all, s, sees);
     for (size_t j = sees.lo, end; j < sees.hi || j == sees.lo; j = end) {
         end = (j / NEAR + 1) * NEAR < sees.hi ? (j / NEAR + 1) * NEAR : sees.hi;
         for (size_t i = 0; i < all; i += near->heads) KERNEL(heads_weigh)
