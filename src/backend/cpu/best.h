@@ -9,10 +9,16 @@ enum { BEST_VECTORS = 8, BEST_LANES = BEST_VECTORS * VL };
 
 INLINE bool hd_any(ivec mask)
 {
+#if HD_VECTOR_BYTES == 64
+    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif HD_VECTOR_BYTES == 32
+    return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#else
     uint64_t word[sizeof mask / sizeof(uint64_t)], all = 0;
     memcpy(word, &mask, sizeof mask);
     for (size_t i = 0; i < sizeof mask / sizeof *word; i++) all |= word[i];
     return all != 0;
+#endif
 }
 
 /* best[k], in order, with one number more. */
