@@ -259,7 +259,7 @@ typedef enum heed_length_penalty {
 /* When beam search ends for a sentence. */
 typedef enum heed_stop {
     HEED_STOP_PROVEN = 0, /* no better hypothesis is possible */
-    HEED_STOP_FULL = 1,   /* each that finishes takes a place of the beam, unless others are better so far */
+    HEED_STOP_FULL = 1,   /* each that finishes takes a place, what is far behind leaves */
     HEED_STOP_LIMIT = 2,  /* the length limit is reached */
     HEED_STOP_BEST = 3    /* the best in the beam has finished */
 } heed_stop;

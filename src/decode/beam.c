@@ -62,16 +62,23 @@ static void prune(hd_loop *l, hd_loop_item *q, size_t first)
         l->coming.count--;
 }
 
+/* Nats that a hypothesis may be behind the best: those less than a fiftieth as probable leave. Of Multi30k's
+   2,014 sentences for validation and test none came out differently by it, one with 3, 30 in a thousand with
+   2; an eighth of all hypotheses leave. */
+static const double BEHIND = 4;
+
 /* Each that finished takes a place of the beam, and those that came last, which have the smallest sums, leave
    for it, unless they are better so far than all that finished: short ones may well finish before the right
-   one does. How many results are wanted does not matter, so that the first is the same. */
+   one does. Those far behind leave, too, as long as others are enough for the results that are wanted. */
 static void make_way(hd_loop *l, const hd_loop_item *q, size_t first)
 {
     const size_t all = l->opt->beam > q->best ? l->opt->beam : q->best,
-                 places = q->finished < all ? all - q->finished : 0;
-    while (q->finished && l->coming.count > first + places &&
-           hd_loop_score(l, l->coming.at[l->coming.count - 1].sum) <= q->kept[0].score)
-        l->coming.count--;
+                 places = q->finished < all ? all - q->finished : 0,
+                 wanted = q->finished < q->best ? q->best - q->finished : 0;
+    const hd_live *live = l->coming.at;
+    size_t *n = &l->coming.count;
+    while (q->finished && *n > first + places && hd_loop_score(l, live[*n - 1].sum) <= q->kept[0].score) --*n;
+    while (*n > first + wanted && live[*n - 1].sum < live[first].sum - BEHIND) --*n;
 }
 
 static void go_on(hd_loop *l, hd_loop_item *q, choice *c)

@@ -27,10 +27,11 @@ typedef enum hd_search_kind { HD_SEARCH_LIST(X) HD_SEARCHES } hd_search_kind;
 extern const char *const hd_search_names[HD_SEARCHES];
 
 /* X(NAME, name, when a beam is done with a sentence) */
-#define HD_STOP_LIST(X)                                                                             \
-    X(PROVEN, proven, "no live hypothesis can still beat the worst of the finished to be returned") \
-    X(FULL, full, "each that finishes takes a place of the beam, unless others are better so far")  \
-    X(LIMIT, limit, "the length limit is reached")                                                  \
+#define HD_STOP_LIST(X)                                                                               \
+    X(PROVEN, proven, "no live hypothesis can still beat the worst of the finished to be returned")   \
+    X(FULL, full,                                                                                     \
+      "each that finishes takes a place, unless others are better so far; what is far behind leaves") \
+    X(LIMIT, limit, "the length limit is reached")                                                    \
     X(BEST, best, "the best in the beam is finished; the finished take up places in it (the lectures' rule)")
 
 #define X(NAME, name, text) HD_STOP_##NAME,

@@ -216,19 +216,23 @@ static size_t continuations(const babble *b, const hd_search_opt *o, int32_t key
 static size_t told_places(const hd_search_opt *o, const path *live, size_t n, path *ends, size_t kept,
                           size_t finished)
 {
-    const size_t all = o->beam > o->best ? o->beam : o->best, places = finished < all ? all - finished : 0;
-    if (o->stop != HD_STOP_FULL || !finished) return n;
+    const size_t best = o->best ? o->best : 1, all = o->beam > best ? o->beam : best,
+                 places = finished < all ? all - finished : 0, wanted = finished < best ? best - finished : 0;
+    if (o->stop != HD_STOP_FULL) return n;
     qsort(ends, kept, sizeof *ends, by_score);
-    while (n > places && live[n - 1].score <= ends[0].score) n--;
+    while (finished && n > places && live[n - 1].score <= ends[0].score) n--;
+    while (n > wanted && live[n - 1].sum < live[0].sum - 4) n--;
     return n;
 }
 
-static size_t told_beam(const babble *b, const hd_search_opt *o, int32_t key, path *ends)
+/* *rows: more by how many hypotheses the model is asked for. */
+static size_t told_beam(const babble *b, const hd_search_opt *o, int32_t key, path *ends, size_t *rows)
 {
     static path live[64], all[PATHS];
     size_t n = 1, finished = 0, kept = 0;
     live[0] = (path){.history = 7};
     while (n) {
+        *rows += n;
         size_t count = continuations(b, o, key, live, n, all);
         n = 0;
         for (size_t rank = 0, taken = 0; rank < count && taken < o->beam; rank++) {
@@ -257,9 +261,10 @@ static void a_beam_is_what_it_is_told_to_be(void **state)
         hd_search_opt o = any_beam(&rng);
         o.banned = banned, o.banned_count = hd_rng_below(&rng, 2),
         o.stop = p % 2 ? HD_STOP_FULL : HD_STOP_LIMIT;
+        size_t rows = 0;
         hd_found *f = babble_search(&b, &s->r, BATCH, &o);
         for (size_t i = 0; i < BATCH; i++) {
-            size_t n = told_beam(&b, &o, (int32_t)i, ends);
+            size_t n = told_beam(&b, &o, (int32_t)i, ends, &rows);
             assert_int_equal(hd_found_count(f, i), n);
             for (size_t k = 0; k < n; k++) {
                 const hd_guess *g = &hd_found_at(f, i)[k];
@@ -268,6 +273,7 @@ static void a_beam_is_what_it_is_told_to_be(void **state)
                 assert_true(g->sum == ends[k].sum && g->score == ends[k].score);
             }
         }
+        assert_int_equal(b.rows, rows);
         hd_found_free(f);
     }
 }
