@@ -53,7 +53,7 @@ static hd_status open_backend(hd_lane *l, hd_err *err)
    are better read once for all, and a card computes one step at a time. */
 static size_t lanes_for(const hd_engine *e, size_t *seats)
 {
-    enum { SMALL = 16 << 20, SEATS = 40 }; /* bytes of weights; seats of each thread, unless told otherwise */
+    enum { SMALL = 16 << 20, SEATS = 60 }; /* bytes of weights; seats of each thread, unless told otherwise */
     const hd_translate_opt *o = &e->opt.translate;
     const hd_backend *b = e->lane[0].backend;
     *seats = o->batch;
