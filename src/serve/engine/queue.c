@@ -1,5 +1,5 @@
-/* Jobs that wait. Whoever asks has the job behind all others as a rule, so both search from there: with
-   thousands that wait, a walk from the front would cost more than the rest of a request that is refused. */
+/* Jobs that wait. The last one of an owner lies near the end as a rule, and so does the place of a new one:
+   both are looked for from there. */
 #include "serve/engine/queue.h"
 
 /* Where the owner's last job ends; below 0: it has none. */

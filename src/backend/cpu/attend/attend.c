@@ -78,10 +78,9 @@ static void hand_out(const hd_tensor *to, const hd_attend_args *g, const hd_head
 }
 
 enum {
-    FEW = 2,
-    SIDE = 4
-}; /* vectors of scores that stay in registers; rows of them that do not wait for each
-      other */
+    FEW = 2, /* vectors of scores that stay in registers */
+    SIDE = 4 /* rows of them that do not wait for each other */
+};
 
 /* Whether a row of n scores has nothing but a factor and fits. */
 static bool few_scores(const hd_attend_args *g, size_t n)
