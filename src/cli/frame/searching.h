@@ -16,22 +16,23 @@
     }
 
 /* one: "translation"; item: "line", each of which gets one */
-#define HD_SEARCH_ROWS(OWNER, one, item)                                                                \
-    HD_SEARCHING("beam", 'b', "N", "5", "beam size; 1: greedy search",                                  \
-                 HD_COUNT_INTO(OWNER, opt.search.beam, 1, 1000)),                                       \
-        HD_SEARCHING("n-best", 0, "N", "1", one "s to show for each " item,                             \
-                     HD_COUNT_INTO(OWNER, opt.search.best, 1, 1000)),                                   \
-        HD_SEARCHING("length-penalty", 0, "KIND", "average",                                            \
-                     "what the log-probability is divided by: none (1), average (the length) or gnmt",  \
-                     HD_CHOICE_INTO(OWNER, opt.search.length.kind, hd_length_names)),                   \
-        HD_SEARCHING("alpha", 0, "X", "0.6", "gnmt: ((5 + length) / 6) ^ alpha",                        \
-                     HD_FLOAT_INTO(OWNER, opt.search.length.alpha, -10, 10)),                           \
-        HD_SEARCHING(                                                                                   \
-            "stop", 0, "WHEN", "full",                                                                  \
-            "when beam search ends: full (the beam is finished, and nothing is better so far), proven " \
-            "(no better " one " is possible; slower), limit or best",                                   \
-            HD_CHOICE_INTO(OWNER, opt.search.stop, hd_stop_names)),                                     \
-        HD_SEARCHING("min-length", 0, "N", "0", "fewest tokens of a " one,                              \
+#define HD_SEARCH_ROWS(OWNER, one, item)                                                               \
+    HD_SEARCHING("beam", 'b', "N", "5", "beam size; 1: greedy search",                                 \
+                 HD_COUNT_INTO(OWNER, opt.search.beam, 1, 1000)),                                      \
+        HD_SEARCHING("n-best", 0, "N", "1", one "s to show for each " item,                            \
+                     HD_COUNT_INTO(OWNER, opt.search.best, 1, 1000)),                                  \
+        HD_SEARCHING("length-penalty", 0, "KIND", "average",                                           \
+                     "what the log-probability is divided by: none (1), average (the length) or gnmt", \
+                     HD_CHOICE_INTO(OWNER, opt.search.length.kind, hd_length_names)),                  \
+        HD_SEARCHING("alpha", 0, "X", "0.6", "gnmt: ((5 + length) / 6) ^ alpha",                       \
+                     HD_FLOAT_INTO(OWNER, opt.search.length.alpha, -10, 10)),                          \
+        HD_SEARCHING(                                                                                  \
+            "stop", 0, "WHEN", "full",                                                                 \
+            "when beam search ends: full (what has finished fills the beam, unless others are better " \
+            "so far; those far behind leave), proven (no better " one                                  \
+            " is possible; slower), limit or best",                                                    \
+            HD_CHOICE_INTO(OWNER, opt.search.stop, hd_stop_names)),                                    \
+        HD_SEARCHING("min-length", 0, "N", "0", "fewest tokens of a " one,                             \
                      HD_COUNT_INTO(OWNER, opt.search.min_length, 0, 1000000))
 
 #define HD_SAMPLING_ROWS(OWNER)                                                                           \

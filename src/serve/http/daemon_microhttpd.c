@@ -311,7 +311,7 @@ static void allow_files(size_t connections)
 
 hd_status hd_http_open(hd_http **out, const hd_http_opt *opt, hd_err *err)
 {
-    enum { POOL = 32 << 10 }; /* what does not fit there either is refused by libmicrohttpd, in HTML */
+    enum { POOL = 64 << 10 }; /* what does not fit there either is refused by libmicrohttpd, in HTML */
     hd_http *h = hd_mem_zero(sizeof *h);
     if (!h) return close(opt->listener), hd_err_nomem(err, sizeof *h);
     h->opt = *opt;
