@@ -49,11 +49,6 @@ size_t hd_rows_of(const hd_tensor *t)
     return rows;
 }
 
-size_t hd_cols_of(const hd_tensor *t)
-{
-    return t->rank > 0 ? t->shape[t->rank - 1] : 1;
-}
-
 size_t hd_count_of(const hd_tensor *t)
 {
     return hd_rows_of(t) * hd_cols_of(t);

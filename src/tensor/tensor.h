@@ -60,7 +60,11 @@ bool hd_dtype_find(hd_dtype *out, const char *name);
 bool hd_dtype_is_float(hd_dtype t);
 
 size_t hd_rows_of(const hd_tensor *t); /* product of all dimensions but the last; 1 for rank 0 and 1 */
-size_t hd_cols_of(const hd_tensor *t); /* last dimension; 1 for rank 0 */
+/* last dimension; 1 for rank 0 */
+static inline size_t hd_cols_of(const hd_tensor *t)
+{
+    return t->rank > 0 ? t->shape[t->rank - 1] : 1;
+}
 size_t hd_count_of(const hd_tensor *t);
 bool hd_same_shape(const hd_tensor *a, const hd_tensor *b);
 bool hd_is_dense(const hd_tensor *t);   /* rows follow each other without gaps */

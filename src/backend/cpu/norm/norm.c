@@ -55,12 +55,13 @@ static void squares_of(hd_real *to, const hd_real *const *x, size_t n, const hd_
     UNROLL for (int i = 0; i < TOGETHER; i++) to[i] = hd_sum(sum[i]);
 }
 
-static void scale_row(const hd_norm_args *a, size_t r, const hd_real *x, hd_real mean, hd_real scale)
+static void scale_row(const hd_norm_args *a, size_t r, const hd_real *x, size_t n, hd_real mean,
+                      hd_real scale)
 {
     hd_real *y = hd_row(a->y, r);
     const hd_real *gain = a->gain ? a->gain->data : NULL, *bias = a->bias ? a->bias->data : NULL;
     vec m = hd_set(mean), k = hd_set(scale), one = hd_set(a->from_one);
-    HD_COLUMNS(hd_cols_of(a->x), {
+    HD_COLUMNS(n, {
         vec v = (L(x) - m) * k;
         if (gain) v *= L(gain) + one;
         if (bias) v += L(bias);
@@ -85,7 +86,7 @@ static void norm_part(void *arg, size_t begin, size_t end, int worker)
                 x[i] = x[0], mean[i] = mean[0];
         squares_of(square, x, n, mean);
         for (size_t i = 0; i < rows; i++)
-            scale_row(a, r + i, x[i], mean[i],
+            scale_row(a, r + i, x[i], n, mean[i],
                       (hd_real)(1 / sqrt((double)(square[i] / (hd_real)n) + (double)a->eps)));
     }
 }
