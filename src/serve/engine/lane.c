@@ -1,5 +1,6 @@
 /* Lanes. Easy to get wrong: a lane that took all there is would leave others idle, so it takes a job only
-   while no other lane has less to do. */
+   while no other lane has less to do, and leaves jobs in the queue that would only make its steps longer:
+   they go to whichever lane is done first, which the lanes' speeds decide. */
 #include "serve/engine/lane.h"
 
 #include <time.h>
@@ -51,12 +52,14 @@ static hd_status open_backend(hd_lane *l, hd_err *err)
 /* A translator whose weights stay in caches has a lane for each thread: with few rows of few columns threads
    would mostly wait for each other, and more rows would not stay in a cache. Weights that come from memory
    are better read once for all, and a card computes one step at a time. */
-static size_t lanes_for(const hd_engine *e, size_t *seats)
+static size_t lanes_for(const hd_engine *e, size_t *seats, size_t *crew)
 {
-    enum { SMALL = 16 << 20, SEATS = 60 }; /* bytes of weights; seats of each thread, unless told otherwise */
+    /* bytes of weights; seats of each thread, unless told otherwise; seats from which on a step takes as much
+       longer as it has more of them */
+    enum { SMALL = 16 << 20, SEATS = 60, CREW = 25 };
     const hd_translate_opt *o = &e->opt.translate;
     const hd_backend *b = e->lane[0].backend;
-    *seats = o->batch;
+    *seats = o->batch, *crew = SIZE_MAX;
     if (e->model.task->id != HD_TRAIN_TRANSLATE || !b->team ||
         hd_params_size(&hd_model_folder_encdec(&e->model)->params) * hd_dtype_bytes(b->weights) > SMALL)
         return 1;
@@ -65,19 +68,20 @@ static size_t lanes_for(const hd_engine *e, size_t *seats)
     size_t lanes = threads < HD_LANES ? threads : HD_LANES;
     if (side < lanes) lanes = side ? side : 1;
     *seats = o->batch ? o->batch / lanes : SEATS * threads / lanes;
+    if (lanes > 1) *crew = (CREW + beam - 1) / beam;
     return lanes;
 }
 
 hd_status hd_lanes_open(hd_engine *e, hd_err *err)
 {
     hd_status s = HD_OK;
-    for (size_t i = 0, n = 1, seats = 0; !s && i < n; i++) {
+    for (size_t i = 0, n = 1, seats = 0, crew = 0; !s && i < n; i++) {
         hd_lane *l = &e->lane[i];
         s = open_backend(l, err);
         if (!s && !i)
             s = hd_model_folder_open(&e->model, e->opt.folder, NULL, l->backend, e->opt.weights, err);
-        if (!s && !i) n = lanes_for(e, &seats);
-        l->opt.translate.batch = seats;
+        if (!s && !i) n = lanes_for(e, &seats, &crew);
+        l->opt.translate.batch = seats, l->crew = crew;
         if (!s) s = open_workers(l, err);
         e->lanes = i + 1;
     }
@@ -161,16 +165,28 @@ static void begin_job(hd_lane *l, hd_job *j)
         l->worker[j->kind].type->take(l->worker[j->kind].at, j);
 }
 
+/* Whether it should have more than it has. Where a crowd waits, longer steps are still the shorter way for
+   all, and what waits behind long texts takes turns with them. */
+static bool has_places(const hd_lane *l, const hd_job *next)
+{
+    const double patience = 0.1; /* seconds */
+    const hd_engine *e = l->engine;
+    return l->jobs < l->crew || e->load.waiting > l->crew * e->lanes ||
+           hd_seconds() - next->submitted > patience;
+}
+
 /* Whether the next job can join here, with the lock held. */
 static bool has_room(const hd_lane *l)
 {
     const hd_engine *e = l->engine;
     const hd_job *j = e->queue.first;
-    for (size_t i = 0; j && i < e->lanes; i++) {
+    if (!j || !has_places(l, j)) return false;
+    for (size_t i = 0; i < e->lanes; i++) {
         const hd_lane *other = &e->lane[i];
-        if (!other->visited && (l->visited || other->tokens < l->tokens)) return false;
+        if (has_places(other, j) && !other->visited && (l->visited || other->tokens < l->tokens))
+            return false;
     }
-    return j && (j->visit || l->worker[j->kind].type->has_room(l->worker[j->kind].at));
+    return j->visit || l->worker[j->kind].type->has_room(l->worker[j->kind].at);
 }
 
 /* Ends jobs of the queue that nobody waits for, now and then. */
