@@ -221,7 +221,7 @@ static size_t told_places(const hd_search_opt *o, const path *live, size_t n, pa
     if (o->stop != HD_STOP_FULL) return n;
     qsort(ends, kept, sizeof *ends, by_score);
     while (finished && n > places && live[n - 1].score <= ends[0].score) n--;
-    while (n > wanted && live[n - 1].sum < live[0].sum - 4) n--;
+    while (n > wanted && live[n - 1].sum < live[0].sum - 3) n--;
     return n;
 }
 
