@@ -165,8 +165,8 @@ static void begin_job(hd_lane *l, hd_job *j)
         l->worker[j->kind].type->take(l->worker[j->kind].at, j);
 }
 
-/* Whether it should have more than it has. Where a crowd waits, longer steps are still the shorter way for
-   all, and what waits behind long texts takes turns with them. */
+/* Whether it should have more than it has. For a crowd steps of all seats are worth a few per cent, and what
+   waits behind long texts takes turns with them. */
 static bool has_places(const hd_lane *l, const hd_job *next)
 {
     const double patience = 0.1; /* seconds */
