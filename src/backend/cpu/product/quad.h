@@ -37,24 +37,22 @@ INLINE void turn_square(quad to[4], const hd_real *from, size_t stride)
 #define HD_TURNS_VECTORS 1
 enum { TURNED = VL }; /* rows at once */
 
-INLINE const hd_real *row_of_fewer(const hd_real *from, size_t stride, int row, int rows)
+/* Rows row, row + 4, ... of four[0][4 rows], four[1][4 rows], ... */
+INLINE vec rows_apart(const hd_real *const *four, size_t stride, int row, int rows)
 {
-    return from + (size_t)(row < rows ? row : rows - 1) * stride;
-}
-
-/* Rows row, row + 4, ... */
-INLINE vec rows_apart(const hd_real *from, size_t stride, int row, int rows)
-{
+#define ROW_OF(i) _mm_loadu_ps(four[i] + (size_t)(4 * (i) + row < rows ? row : rows - 1 - 4 * (i)) * stride)
 #if HD_VECTOR_BYTES == 64
-    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(row_of_fewer(from, stride, row, rows)));
-    if (rows > 4) v = _mm512_insertf32x4(v, _mm_loadu_ps(row_of_fewer(from, stride, row + 4, rows)), 1);
-    if (rows > 8) v = _mm512_insertf32x4(v, _mm_loadu_ps(row_of_fewer(from, stride, row + 8, rows)), 2);
-    if (rows > 12) v = _mm512_insertf32x4(v, _mm_loadu_ps(row_of_fewer(from, stride, row + 12, rows)), 3);
+    __m512 v = _mm512_castps128_ps512(ROW_OF(0));
+    if (rows > 4) v = _mm512_insertf32x4(v, ROW_OF(1), 1);
+    if (rows > 8) v = _mm512_insertf32x4(v, ROW_OF(2), 2);
+    if (rows > 12) v = _mm512_insertf32x4(v, ROW_OF(3), 3);
     return (vec)v;
 #else
-    __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(row_of_fewer(from, stride, row, rows)));
-    return (vec)_mm256_insertf128_ps(v, _mm_loadu_ps(row_of_fewer(from, stride, row + 4, rows)), 1);
+    __m256 v = _mm256_castps128_ps256(ROW_OF(0));
+    if (rows > 4) v = _mm256_insertf128_ps(v, ROW_OF(1), 1);
+    return (vec)v;
 #endif
+#undef ROW_OF
 }
 
 #if HD_VECTOR_BYTES == 64
@@ -67,8 +65,16 @@ INLINE vec rows_apart(const hd_real *from, size_t stride, int row, int rows)
 
 INLINE void turn_rows(vec to[4], const hd_real *from, size_t stride, int rows)
 {
-    vec r0 = rows_apart(from, stride, 0, rows), r1 = rows_apart(from, stride, 1, rows),
-        r2 = rows_apart(from, stride, 2, rows), r3 = rows_apart(from, stride, 3, rows);
+    const hd_real *four[VL / 4] = {from};
+    /* hidden, or a compiler would have a pointer to each row, more than there are registers */
+    __asm__("" : "+r"(four[0]));
+    UNROLL
+    for (int i = 1; 4 * i < rows; i++) {
+        four[i] = four[i - 1] + 4 * stride;
+        __asm__("" : "+r"(four[i]));
+    }
+    vec r0 = rows_apart(four, stride, 0, rows), r1 = rows_apart(four, stride, 1, rows),
+        r2 = rows_apart(four, stride, 2, rows), r3 = rows_apart(four, stride, 3, rows);
     vec p0 = HD_PAIRS(lo, r0, r1), p1 = HD_PAIRS(hi, r0, r1), p2 = HD_PAIRS(lo, r2, r3),
         p3 = HD_PAIRS(hi, r2, r3);
     to[0] = HD_DOUBLES(lo, p0, p2), to[1] = HD_DOUBLES(hi, p0, p2);
