@@ -165,14 +165,12 @@ static void begin_job(hd_lane *l, hd_job *j)
         l->worker[j->kind].type->take(l->worker[j->kind].at, j);
 }
 
-/* Whether it should have more than it has. For a crowd steps of all seats are worth a few per cent, and what
-   waits behind long texts takes turns with them. */
+/* Whether it should have more than it has. What waits behind long texts takes turns with them after a while.
+ */
 static bool has_places(const hd_lane *l, const hd_job *next)
 {
     const double patience = 0.1; /* seconds */
-    const hd_engine *e = l->engine;
-    return l->jobs < l->crew || e->load.waiting > l->crew * e->lanes ||
-           hd_seconds() - next->submitted > patience;
+    return l->jobs < l->crew || hd_seconds() - next->submitted > patience;
 }
 
 /* Whether the next job can join here, with the lock held. */
