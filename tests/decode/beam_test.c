@@ -212,6 +212,17 @@ static size_t continuations(const babble *b, const hd_search_opt *o, int32_t key
     return count;
 }
 
+/* What a path may be worth at the most if up to four tokens of probability 1 end it. */
+static double told_bound(const hd_search_opt *o, const path *p)
+{
+    double best = -INFINITY, bonus = -INFINITY;
+    for (size_t i = 1; i <= 4 && p->length + i <= o->max_length; i++) {
+        best = fmax(best, p->sum / hd_length_divisor(&o->length, p->length + i));
+        bonus = fmax(bonus, hd_length_bonus(&o->length, p->length + i));
+    }
+    return best + bonus;
+}
+
 /* Of `n` live ones, which are in order, those that the rule of a full beam leaves. */
 static size_t told_places(const hd_search_opt *o, const path *live, size_t n, path *ends, size_t kept,
                           size_t finished)
@@ -221,7 +232,9 @@ static size_t told_places(const hd_search_opt *o, const path *live, size_t n, pa
     if (o->stop != HD_STOP_FULL) return n;
     qsort(ends, kept, sizeof *ends, by_score);
     while (finished && n > places && live[n - 1].score <= ends[0].score) n--;
-    while (n > wanted && live[n - 1].sum < live[0].sum - 3) n--;
+    while (n > wanted &&
+           (live[n - 1].sum < live[0].sum - 3 || (finished && told_bound(o, &live[n - 1]) <= ends[0].score)))
+        n--;
     return n;
 }
 
