@@ -78,10 +78,8 @@ hd_status hd_exhibit_pair(hd_exhibit **out, hd_run *r, const hd_model *m, const 
 hd_status hd_exhibit_translate(hd_translations *out, hd_run *r, const hd_model_folder *f, hd_line sentence,
                                hd_err *err)
 {
-    static const hd_translate_opt opt = {
-        .search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10},
-        .sentences = HD_SENTENCES_KEEP,
-        .too_long = HD_LONG_SKIP};
+    const hd_translate_opt opt = {
+        .search = hd_translate_usual(1), .sentences = HD_SENTENCES_KEEP, .too_long = HD_LONG_SKIP};
     hd_status s = hd_translate(out, r, f, &sentence, NULL, 1, &opt, err);
     if (s) return s;
     if (out->of->status)

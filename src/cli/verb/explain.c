@@ -189,16 +189,9 @@ static hd_status put_beam(hd_paper *to, call *c, hd_line text, hd_err *err)
 {
     hd_inspection *x = NULL;
     const hd_model_folder *f = &c->command.model;
-    const hd_inspect_ask ask = {.text = text,
-                                .heads = c->o->heads,
-                                .bare = true,
-                                .search = {.kind = c->o->beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY,
-                                           .beam = c->o->beam,
-                                           .best = c->o->beam,
-                                           .length = {.kind = HD_LENGTH_AVERAGE},
-                                           .stop = HD_STOP_FULL,
-                                           .max_ratio = 2,
-                                           .max_extra = 10}};
+    hd_inspect_ask ask = {
+        .text = text, .heads = c->o->heads, .bare = true, .search = hd_translate_usual(c->o->beam)};
+    ask.search.best = c->o->beam;
     to->title = "A search that forks and prunes", to->source = "heed explain --beam";
     if (!f->model.type->decode || f->pictures || f->sounds)
         return hd_err_set(err, HD_EARG, "--beam: %s searches no translation", f->task->what);

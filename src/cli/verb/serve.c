@@ -130,10 +130,7 @@ static void wait_for_signal(hd_server *server, const sigset_t *ending)
 static hd_server_opt settings_of(const hd_command *c, const serve_options *o, hd_models models)
 {
     hd_translate_opt t = o->opt;
-    t.search.kind = t.search.beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY;
-    t.search.length.kind = HD_LENGTH_AVERAGE;
-    t.search.stop = HD_STOP_FULL; /* as heed translate does by itself */
-    t.search.max_ratio = 2, t.search.max_extra = 10;
+    t.search = hd_translate_usual(t.search.beam);
     t.search.unscored = true;
     return (hd_server_opt){.models = models,
                            .engine = {.device = o->usual.machine.name,

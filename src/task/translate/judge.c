@@ -88,10 +88,10 @@ static hd_status translate_some(hd_translations *found, hd_run *r, const hd_mode
     hd_line *line = hd_mem_array(count + 1, sizeof *line);
     if (!line) return hd_err_nomem(err, count * sizeof *line);
     for (size_t i = 0; i < count; i++) line[i] = hd_sentence(pairs, 0, from + i);
-    hd_translate_opt o = {
-        .search = {.kind = HD_SEARCH_GREEDY, .max_ratio = 2, .max_extra = 10, .unscored = true},
-        .sentences = HD_SENTENCES_KEEP, /* as it was trained: a line is a sentence */
-        .too_long = HD_LONG_TRUNCATE};
+    hd_translate_opt o = {.search = hd_translate_usual(1),
+                          .sentences = HD_SENTENCES_KEEP, /* as it was trained: a line is a sentence */
+                          .too_long = HD_LONG_TRUNCATE};
+    o.search.unscored = true;
     hd_status s = hd_translate(found, r, f, line, NULL, count, &o, err);
     hd_mem_free(line);
     return s;

@@ -53,6 +53,17 @@ typedef struct hd_translate_opt {
 
 enum { HD_TRANSLATE_BATCH = 256 };
 
+/* The search of `heed translate` if nothing is said but the size of its beam. */
+static inline hd_search_opt hd_translate_usual(size_t beam)
+{
+    return (hd_search_opt){.kind = beam > 1 ? HD_SEARCH_BEAM : HD_SEARCH_GREEDY,
+                           .beam = beam,
+                           .length = {.kind = HD_LENGTH_AVERAGE},
+                           .stop = HD_STOP_FULL,
+                           .max_ratio = 2,
+                           .max_extra = 10};
+}
+
 typedef struct hd_span {
     size_t begin, end; /* bytes of a text */
 } hd_span;
