@@ -85,7 +85,7 @@ add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-layers)
 add_test(NAME layers.self COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-layers --self-test)
 # a thousand processes, each of which takes seconds with sanitizers; other compilers fuse other sums
 if(NOT HEED_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    add_test(NAME digests COMMAND ${PROJECT_SOURCE_DIR}/tests/digests/run $<TARGET_FILE:heed_program>)
+    add_test(NAME digests COMMAND ${PROJECT_SOURCE_DIR}/tests/digests/run --recorded $<TARGET_FILE:heed_program>)
     set_tests_properties(digests PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${heed_patience} PROCESSORS 2)
 endif()
 # The page of heed serve in a browser, which is not what sanitizers are for.
