@@ -23,7 +23,7 @@ typedef struct hd_lane {
         void *at;
         size_t jobs; /* that it has; the thread's */
     } worker[HD_JOB_KINDS];
-    size_t crew; /* jobs with which it takes no more, unless many wait or one does for long */
+    size_t crew; /* jobs with which it takes no more, unless one has waited for long */
     pthread_t thread;
     bool started;
     /* the engine's lock guards these */
