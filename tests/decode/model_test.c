@@ -449,33 +449,45 @@ static void siblings_share_the_context_of_their_parent(void **state)
         }
 }
 
+static void prepare(subject *s, hd_use use)
+{
+    hd_err err = {0};
+    if (s->t ? hd_encdec_prepare(s->t, use, &err) : hd_gpt_prepare(s->g, use, &err)) fail_msg("%s", err.text);
+}
+
+static void assert_scored_the_same(subject *s, hd_found *f)
+{
+    hd_err err = {0};
+    hd_stepper st = {0};
+    hd_real *before = malloc(f->used * sizeof *before);
+    memcpy(before, f->logp, f->used * sizeof *before);
+    if (open_on(&st, s, forward, ITEMS, &err) || hd_found_score(f, &s->r, &st, &(hd_length){0}, 0, &err))
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < f->used; i++)
+        assert_true(fabs((double)before[i] - (double)f->logp[i]) <= TOLERANCE);
+    hd_stepper_release(&st);
+    free(before);
+}
+
 static void prepared_weights_give_the_same_log_probabilities(void **state)
 {
     (void)state;
     for (int k = 0; k < KINDS; k++) {
-        hd_err err = {0};
         subject *s = subject_of((kind_of_model)k, 2, 3);
         hd_found *f = search(s, forward, ITEMS, option_of(s, HD_SEARCH_BEAM));
-        size_t used = hd_mem_now().used;
-        for (int use = HD_DECODING; use >= HD_TRAINING; use--) {
-            if (s->t ? hd_encdec_prepare(s->t, (hd_use)use, &err) : hd_gpt_prepare(s->g, (hd_use)use, &err))
-                fail_msg("%s", err.text);
-            if (use == HD_DECODING)
-                assert_true(hd_mem_now().used > used + 4 * 32 * 32 * sizeof(hd_real));
-            else
-                assert_int_equal(hd_mem_now().used, used);
-            hd_stepper st = {0};
-            hd_real *before = malloc(f->used * sizeof *before);
-            memcpy(before, f->logp, f->used * sizeof *before);
-            if (open_on(&st, s, forward, ITEMS, &err) ||
-                hd_found_score(f, &s->r, &st, &(hd_length){0}, 0, &err))
-                fail_msg("%s", err.text);
-            for (size_t i = 0; i < f->used; i++)
-                assert_true(fabs((double)before[i] - (double)f->logp[i]) <= TOLERANCE);
-            hd_stepper_release(&st);
-            free(before);
+        size_t used = 0;
+        for (int turn = 0; turn < 2; turn++) { /* in the first the backend takes what room it works in */
+            for (int use = HD_DECODING; use >= HD_TRAINING; use--) {
+                prepare(s, (hd_use)use);
+                if (turn && use == HD_DECODING)
+                    assert_true(hd_mem_now().used > used + 4 * 32 * 32 * sizeof(hd_real));
+                else if (turn)
+                    assert_int_equal(hd_mem_now().used, used);
+                assert_scored_the_same(s, f);
+            }
+            used = hd_mem_now().used;
         }
-        if (s->t) hd_encdec_prepare(s->t, HD_DECODING, &err); /* and freeing the model undoes it */
+        prepare(s, HD_DECODING); /* and freeing the model undoes it */
         hd_found_free(f);
         subject_free(s);
     }

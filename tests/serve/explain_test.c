@@ -80,7 +80,7 @@ static void hypotheses_of_a_beam_lead_back_to_their_beginning(void **state)
         assert_non_null(n);
         assert_int_equal(number_of(n, "id"), number_of(json_array_get(target, i), "id"));
         if (i < last) assert_string_equal(text_of(n, "state"), "live");
-        at = (size_t)number_of(n, "parent");
+        at = (size_t)(long)number_of(n, "parent"); /* -1 where it begins: not of a double straight away */
     }
     assert_int_equal(at, (size_t)-1);
 }

@@ -369,12 +369,14 @@ static void product_turned(const hd_product *p, size_t row, size_t rows, size_t 
     for (; j + 4 <= till; j += 4) turned_columns(p, row, rows, j, 1);
     for (; j < till; j += STRIP) { /* less than a quad is left */
         edge beside = {0};
+        hd_product rest = *p; /* which ends here: the columns behind belong to others */
+        rest.n = till;
         block l = {.i = row, .count = rows, .piece = piece, .beside = &beside};
         for (; l.kb < p->k || l.kb == 0; l.kb += K_BLOCK) {
             region none = {0};
             l.kn = p->k - l.kb < K_BLOCK ? p->k - l.kb : K_BLOCK;
-            const group s = strips_of(p, &l, j, till);
-            strip_down(p, &l, j, s.b, s.down, &none, (left){1, 1});
+            const group s = strips_of(&rest, &l, j, till);
+            strip_down(&rest, &l, j, s.b, s.down, &none, (left){1, 1});
         }
     }
     KERNEL(finish)(p, row, rows, from, till);
