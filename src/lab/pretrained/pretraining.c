@@ -98,7 +98,7 @@ static void judge(hd_paper *to, const hd_sweep *w, const study *y, const double 
                    "without pre-training %.0f %% (%.0f to %.0f); a guess has 50.",
                    examples[FEW], all->mean, all->low, all->high, none->mean, none->low, none->high);
     hd_paper_claim(to, "It is pre-training that counts, not the loss of words beside the labels.",
-                   bare->low > none->high + 10 && fabs(all->mean - bare->mean) < (all->mean - none->mean) / 2,
+                   bare->low > none->high + 10 && fabs(all->mean - bare->mean) < (bare->mean - none->mean) / 2,
                    "Without that loss it is %.0f %%; in the paper the mean rises from 74.7 to 75.0.",
                    bare->mean);
     hd_paper_claim(to, "Other language models gain by it, too.", lstm->low > none->high + 10,
