@@ -215,7 +215,7 @@ static void wander(subject *s, uint64_t seed)
             longest = q[i].len > longest ? q[i].len : longest;
         }
         step_and_compare(s, c, q, count, n, turn == 0);
-        if (turn % 3 == 1) n = let_join(s, c, q, n, &rng);
+        if (turn % 8 == 1) n = let_join(s, c, q, n, &rng);
         size_t m = 1 + hd_rng_below(&rng, MOST);
         for (size_t i = 0; i < m; i++)
             parent[i] = (int32_t)hd_rng_below(&rng, (uint32_t)n), next[i] = q[parent[i]];
