@@ -5,7 +5,10 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <dirent.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -150,6 +153,40 @@ static void sleepers_are_always_woken(void **state)
     }
 }
 
+/* All but the caller's own thread run only when their core has nothing else to do. */
+static void put_workers_last(void)
+{
+    DIR *d = opendir("/proc/self/task");
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (atoi(e->d_name) && atoi(e->d_name) != gettid())
+            assert_int_equal(sched_setscheduler(atoi(e->d_name), SCHED_IDLE, &(struct sched_param){0}), 0);
+    closedir(d);
+}
+
+/* On one core with the caller, which goes to sleep only for what it must wait for. */
+static void a_worker_that_does_not_come_is_not_waited_for(void **state)
+{
+    (void)state;
+    enum { RUNS = 2000 };
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    hd_team *t = team_of(2);
+    put_workers_last();
+    struct rusage before, after;
+    struct cover c = {0};
+    getrusage(RUSAGE_THREAD, &before);
+    for (int run = 0; run < RUNS; run++) hd_team_run(t, 8, 1, cover, &c);
+    getrusage(RUSAGE_THREAD, &after);
+    for (size_t i = 0; i < 8; i++) assert_int_equal(c.times[i], RUNS);
+    print_message("slept %ld times in %d runs\n", after.ru_nvcsw - before.ru_nvcsw, RUNS);
+    assert_true(after.ru_nvcsw - before.ru_nvcsw < RUNS / 4);
+    hd_team_free(t);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 static void some_workers_may_be_left_out(void **state)
 {
     (void)state;
@@ -258,6 +295,7 @@ int main(void)
         cmocka_unit_test(nothing_to_do_calls_nothing),
         cmocka_unit_test(writes_are_visible_in_the_next_run),
         cmocka_unit_test(sleepers_are_always_woken),
+        cmocka_unit_test(a_worker_that_does_not_come_is_not_waited_for),
         cmocka_unit_test(some_workers_may_be_left_out),
         cmocka_unit_test(a_team_of_one_starts_no_thread),
         cmocka_unit_test(a_team_uses_as_many_as_it_is_told),

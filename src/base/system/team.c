@@ -1,8 +1,9 @@
 /* A team of threads. Each worker has a range of its own, which it takes in pieces; who is done takes pieces
    of others, since cores that are shared with other programs are not equally fast. Each has its own job and
-   two bells, so that idle workers are never woken and never read a job that is being replaced. Easy to get
-   wrong: the sleep. The caller stores the job number and then checks for a sleeper; a worker marks itself
-   asleep and then checks the number; both with sequential consistency. */
+   two bells, so that idle workers are never woken and never read a job that is being replaced: a worker
+   accepts its job before it reads it, and a job that nobody has accepted when all pieces are done is
+   withdrawn instead of waited for. Easy to get wrong: the sleep. The caller rings and then checks for a
+   sleeper; a worker marks itself asleep and then checks the bell; both with sequential consistency. */
 #include "base/system/team_share.h"
 
 #include <pthread.h>
@@ -20,7 +21,7 @@
 enum { MOST_THREADS = 1024, SPIN_NS = 40000, LINE = 64, PIECES = 4 };
 
 typedef struct bell {
-    _Alignas(LINE) atomic_uint number; /* of the last job started */
+    _Alignas(LINE) atomic_bool rung; /* and not yet heard */
     atomic_bool asleep;
     pthread_mutex_t lock; /* only for sleeping: the hot path never takes it */
     pthread_cond_t wake;
@@ -28,7 +29,6 @@ typedef struct bell {
 
 typedef struct worker {
     bell start, done;
-    unsigned job;   /* jobs started, as counted by the caller */
     hd_team_fn *fn; /* NULL: end the thread */
     void *arg;
     size_t end, piece;
@@ -60,13 +60,19 @@ static long now_ns(void)
     return (long)((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
 }
 
-static bool spin_for(bell *b, unsigned number, long ns)
+/* Whether it was rung; if so, it no longer is. */
+static bool hear(bell *b)
 {
-    if (ns <= 0) return atomic_load_explicit(&b->number, memory_order_acquire) == number;
+    return atomic_load_explicit(&b->rung, memory_order_relaxed) && atomic_exchange(&b->rung, false);
+}
+
+static bool spin_for(bell *b, long ns)
+{
+    if (ns <= 0) return hear(b);
     long start = now_ns();
     do {
         for (int i = 0; i < 32; i++) {
-            if (atomic_load_explicit(&b->number, memory_order_acquire) == number) return true;
+            if (hear(b)) return true;
             relax();
         }
         sched_yield(); /* the thread we wait for may have been scheduled on our own core */
@@ -74,19 +80,19 @@ static bool spin_for(bell *b, unsigned number, long ns)
     return false;
 }
 
-static void wait_for(bell *b, unsigned number, long spin_ns)
+static void wait_for(bell *b, long spin_ns)
 {
-    if (spin_for(b, number, spin_ns)) return;
+    if (spin_for(b, spin_ns)) return;
     pthread_mutex_lock(&b->lock);
     atomic_store(&b->asleep, true);
-    while (atomic_load(&b->number) != number) pthread_cond_wait(&b->wake, &b->lock);
+    while (!atomic_exchange(&b->rung, false)) pthread_cond_wait(&b->wake, &b->lock);
     atomic_store(&b->asleep, false);
     pthread_mutex_unlock(&b->lock);
 }
 
-static void ring(bell *b, unsigned number)
+static void ring(bell *b)
 {
-    atomic_store(&b->number, number);
+    atomic_store(&b->rung, true);
     if (!atomic_load(&b->asleep)) return;
     pthread_mutex_lock(&b->lock);
     pthread_cond_signal(&b->wake);
@@ -108,11 +114,11 @@ static void *work(void *arg)
 {
     worker *w = arg;
     const long spin_ns = w->team->spin_ns;
-    for (unsigned job = 1;; job++) {
-        wait_for(&w->start, job, spin_ns);
+    for (;;) {
+        wait_for(&w->start, spin_ns);
         if (!w->fn) return NULL;
         do_pieces(w->team, w->index, w->fn, w->arg);
-        ring(&w->done, job);
+        ring(&w->done);
     }
 }
 
@@ -120,7 +126,7 @@ static void call(worker *w, hd_team_fn *fn, void *arg)
 {
     w->fn = fn;
     w->arg = arg;
-    ring(&w->start, ++w->job);
+    ring(&w->start);
 }
 
 int hd_team_cores(void)
@@ -247,5 +253,6 @@ void hd_team_run(hd_team *t, size_t count, size_t grain, hd_team_fn *fn, void *a
     }
     for (int i = 1; i < t->parts; i++) call(&t->worker[i], fn, arg);
     do_pieces(t, 0, fn, arg);
-    for (int i = 1; i < t->parts; i++) wait_for(&t->worker[i].done, t->worker[i].job, t->spin_ns);
+    for (int i = 1; i < t->parts; i++) /* of a bell that the caller hears himself nobody has the job */
+        if (!hear(&t->worker[i].start)) wait_for(&t->worker[i].done, t->spin_ns);
 }
