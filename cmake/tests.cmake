@@ -71,7 +71,7 @@ foreach(file IN LISTS heed_test_files)
         COMMAND ${PROJECT_SOURCE_DIR}/tests/logged.sh ${PROJECT_BINARY_DIR}/said/${folder}/${noun} $<TARGET_FILE:${target}>)
     list(APPEND heed_tests ${folder}.${noun})
     set_tests_properties(${folder}.${noun} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${heed_patience}
-        ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0")
+        ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0;TSAN_OPTIONS=ignore_noninstrumented_modules=1")
     if(noun MATCHES "^cuda_") # a kernel on the device against the cpu's: skipped where there is no device
         set_tests_properties(${folder}.${noun} PROPERTIES LABELS kernel)
     endif()

@@ -365,7 +365,8 @@ static void what_was_read_of_a_file_is_forgotten(void **state)
     const long before = resident();
     for (size_t from = 0; from + 29000 < COUNT; from += 28000)
         assert_int_equal(hd_sound_file_read(f, from, 29000, piece, &err), HD_OK);
-    assert_true((resident() - before) * sysconf(_SC_PAGESIZE) < (4 << 20));
+    /* a sanitizer keeps a shadow of all that was ever read */
+    assert_true(HEED_SANITIZED || (resident() - before) * sysconf(_SC_PAGESIZE) < (4 << 20));
     hd_sound_file_close(f);
     remove(path);
 }

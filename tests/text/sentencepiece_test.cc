@@ -1,6 +1,7 @@
 // SentencePiece without heed in between.
 #include "text/sentencepiece_test.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -53,7 +54,7 @@ int direct_size(const direct *d)
     return d->processor.GetPieceSize();
 }
 
-static size_t left_before_failing, failed;
+static std::atomic<size_t> left_before_failing, failed; // the library has threads
 
 size_t cpp_fail_at(size_t n)
 {
@@ -66,12 +67,13 @@ size_t cpp_fail_at(size_t n)
 // Not inlined: compilers take malloc and delete for a mismatch.
 __attribute__((noinline)) void *operator new(size_t size)
 {
-    if (left_before_failing == 1)
-        failed++;
-    else {
-        left_before_failing -= left_before_failing > 0;
-        if (void *block = std::malloc(size ? size : 1)) return block;
+    size_t left = left_before_failing;
+    while (left > 1 && !left_before_failing.compare_exchange_weak(left, left - 1)) {
     }
+    if (left == 1)
+        failed++;
+    else if (void *block = std::malloc(size ? size : 1))
+        return block;
     throw std::bad_alloc();
 }
 

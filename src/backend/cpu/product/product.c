@@ -368,15 +368,13 @@ static void product_turned(const hd_product *p, size_t row, size_t rows, size_t 
     for (; VL >= 4 && QUADS > VL / 4 && j + VL <= till; j += VL) turned_columns(p, row, rows, j, VL / 4);
     for (; j + 4 <= till; j += 4) turned_columns(p, row, rows, j, 1);
     for (; j < till; j += STRIP) { /* less than a quad is left */
-        edge beside = {0};
         hd_product rest = *p; /* which ends here: the columns behind belong to others */
         rest.n = till;
-        block l = {.i = row, .count = rows, .piece = piece, .beside = &beside};
+        block l = {.i = row, .count = rows, .piece = piece, .beside = &(edge){0}};
         for (; l.kb < p->k || l.kb == 0; l.kb += K_BLOCK) {
-            region none = {0};
             l.kn = p->k - l.kb < K_BLOCK ? p->k - l.kb : K_BLOCK;
             const group s = strips_of(&rest, &l, j, till);
-            strip_down(&rest, &l, j, s.b, s.down, &none, (left){1, 1});
+            strip_down(&rest, &l, j, s.b, s.down, &(region){0}, (left){1, 1});
         }
     }
     KERNEL(finish)(p, row, rows, from, till);
