@@ -368,7 +368,7 @@ static void product_turned(const hd_product *p, size_t row, size_t rows, size_t 
     for (; VL >= 4 && QUADS > VL / 4 && j + VL <= till; j += VL) turned_columns(p, row, rows, j, VL / 4);
     for (; j + 4 <= till; j += 4) turned_columns(p, row, rows, j, 1);
     for (; j < till; j += STRIP) { /* less than a quad is left */
-        hd_product rest = *p; /* which ends here: the columns behind belong to others */
+        hd_product rest = *p;      /* which ends here: the columns behind belong to others */
         rest.n = till;
         block l = {.i = row, .count = rows, .piece = piece, .beside = &(edge){0}};
         for (; l.kb < p->k || l.kb == 0; l.kb += K_BLOCK) {
