@@ -78,7 +78,8 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
     for (int i = 0; i < rows; i++) UNROLL
     for (int j = 0; j < vectors; j++)
         s[i][j] = hd_load(p->start + (size_t)i * p->start_stride + (size_t)j * VL);
-    ahead below = {p->c + TILE_ROWS * p->c_stride, p->c + (TILE_ROWS + rows - 1) * p->c_stride, p->c_stride},
+    const size_t under = rows < TILE_ROWS ? 0 : TILE_ROWS; /* behind the last rows there may be no memory */
+    ahead below = {p->c + under * p->c_stride, p->c + (under + rows - 1) * p->c_stride, p->c_stride},
           next = *asked;
     size_t l = 0;
     for (; l + 4 <= k; l += 4, below.from = ahead_further(&below), next.from = ahead_further(&next)) {
@@ -95,8 +96,7 @@ INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t
     for (int j = 0; j < vectors; j++) hd_store(p->c + (size_t)i * p->c_stride + (size_t)j * VL, s[i][j]);
 }
 
-/* The tile for numbers of rows and vectors known to the compiler; a is a panel [k][TILE_ROWS] or has its rows
- * `row` apart. */
+/* The tile for rows and vectors known to the compiler; a: a panel [k][TILE_ROWS], or its rows `row` apart */
 #define TILE_CASE(n)                                                    \
     case n:                                                             \
         if (n > TILE_ROWS) break;                                       \
