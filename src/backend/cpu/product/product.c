@@ -1,15 +1,8 @@
-/* One thread's matrix product: the register tile and the loops that keep a strip of b in the
-   first-level cache and panels of a in the second. A tile is TILE_ROWS rows by STRIP columns; rows left over
-   at the end run the same chain of multiply-adds in a smaller tile, so an element's bits never depend on its
-   neighbors. */
-#include "backend/cpu/product/ahead.h"
+/* One thread's matrix product: the loops around the register tile that keep a strip of b in the first-level
+   cache and panels of a in the second. */
+#include "backend/cpu/product/tile_sums.h"
 #include "backend/cpu/product/turned.h"
 #include "backend/cpu/product/widen.h"
-
-#if defined(__aarch64__) && !defined(HD_REAL_DOUBLE)
-#include "backend/cpu/product/tile_neon.h"
-#define HD_TILE_NEON 1
-#endif
 
 enum {
     N_BLOCK = 384 / STRIP * STRIP, /* columns behind whose sums the function comes */
@@ -17,11 +10,11 @@ enum {
 #ifdef HD_TILE_NEON
     FEW = STRIP, /* columns for which rows of a are read as they lie: panels would not pay */
     APART = STRIP,
-    ACROSS = 0,
+    ACROSS_FEW = 0,
 #else
     FEW = 256,
     APART = 512, /* the same where rows are not whole pages apart, whose lines would share one place in L1 */
-    ACROSS = HD_VECTOR_BYTES == 64 ? 256 : 128, /* the same of an a [K,M] */
+    ACROSS_FEW = HD_VECTOR_BYTES == 64 ? 256 : 128, /* the same of an a [K,M] */
 #endif
     PAGE = 4096 / (int)sizeof(hd_real),
     /* rows of [K,M] or [K,N] so far apart are read in place as fast as if they were packed; a narrow tile
@@ -52,107 +45,6 @@ bool KERNEL(as_it_lies)(size_t m, size_t k)
     return m <= LYING_BLOCKS * block_rows(k);
 }
 
-/* One k more: row i of a at a + i*row, b a vector after the other. */
-INLINE void tile_step(vec s[TILE_ROWS][STRIP_VECTORS], int rows, int vectors, const hd_real *a, size_t row,
-                      const hd_real *b)
-{
-    vec y[STRIP_VECTORS];
-    UNROLL
-    for (int j = 0; j < vectors; j++) y[j] = hd_load(b + (size_t)j * VL);
-    UNROLL
-    for (int i = 0; i < rows; i++) {
-        vec x = hd_spread(a[(size_t)i * row]);
-        UNROLL
-        for (int j = 0; j < vectors; j++) s[i][j] = hd_fma(y[j], x, s[i][j]);
-    }
-}
-
-/* `rows` by `vectors` vectors. Row i of a begins at a + i*row, its k-th number lies k*step further; row k of
-   b begins at b + k*down. What is asked for, `asked` and the rows of c below, is spread over the sums: many
-   lines at once would make loads wait for them. */
-INLINE void tile(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
-                 const hd_real *b, size_t down, size_t k, const ahead *asked)
-{
-    vec s[TILE_ROWS][STRIP_VECTORS];
-    UNROLL
-    for (int i = 0; i < rows; i++) UNROLL
-    for (int j = 0; j < vectors; j++)
-        s[i][j] = hd_load(p->start + (size_t)i * p->start_stride + (size_t)j * VL);
-    const size_t under = rows < TILE_ROWS ? 0 : TILE_ROWS; /* behind the last rows there may be no memory */
-    ahead below = {p->c + under * p->c_stride, p->c + (under + rows - 1) * p->c_stride, p->c_stride},
-          next = *asked;
-    size_t l = 0;
-    for (; l + 4 <= k; l += 4, below.from = ahead_further(&below), next.from = ahead_further(&next)) {
-        __builtin_prefetch(below.from, 1), __builtin_prefetch(below.from + (size_t)vectors * VL - 1, 1);
-        UNROLL
-        for (size_t u = 0; u < 4; u++) __builtin_prefetch(next.from + u * LINE, 0, 2);
-        UNROLL
-        for (size_t u = 0; u < 4; u++)
-            tile_step(s, rows, vectors, a + (l + u) * step, row, b + (l + u) * down);
-    }
-    for (; l < k; l++) tile_step(s, rows, vectors, a + l * step, row, b + l * down);
-    UNROLL
-    for (int i = 0; i < rows; i++) UNROLL
-    for (int j = 0; j < vectors; j++) hd_store(p->c + (size_t)i * p->c_stride + (size_t)j * VL, s[i][j]);
-}
-
-/* The tile for rows and vectors known to the compiler; a: a panel [k][TILE_ROWS], or its rows `row` apart */
-#define TILE_CASE(n)                                                    \
-    case n:                                                             \
-        if (n > TILE_ROWS) break;                                       \
-        if (vectors == 1)                                               \
-            tile(p, n, 1, a, row, step, b, down, k, asked);             \
-        else if (vectors == 2)                                          \
-            tile(p, n, 2, a, row, step, b, down, k, asked);             \
-        else if (STRIP_VECTORS == 3)                                    \
-            tile(p, n, STRIP_VECTORS, a, row, step, b, down, k, asked); \
-        break;
-
-INLINE void tile_cases(const place *p, int rows, int vectors, const hd_real *a, size_t row, size_t step,
-                       const hd_real *b, size_t down, size_t k, const ahead *asked)
-{
-    switch (rows) {
-        TILE_CASE(1)
-        TILE_CASE(2)
-        TILE_CASE(3)
-        TILE_CASE(4)
-        TILE_CASE(5)
-        TILE_CASE(6)
-        TILE_CASE(7)
-        TILE_CASE(8)
-#if HD_VECTOR_BYTES == 64
-        TILE_CASE(9) TILE_CASE(10) TILE_CASE(11) TILE_CASE(12)
-#endif
-    }
-}
-
-static void tile_panel(const place *p, int rows, int vectors, const hd_real *panel, const hd_real *b,
-                       size_t k, const ahead *asked)
-{
-#ifdef HD_TILE_NEON
-    if (rows == TILE_ROWS && vectors == STRIP_VECTORS) {
-        for (size_t l = 0; asked->step && asked->from + l < asked->last + ASKED; l += LINE)
-            __builtin_prefetch(asked->from + l, 0, 2);
-        tile_neon(p->c, p->c_stride, p->start, p->start_stride, panel, b, k);
-        return;
-    }
-#endif
-    tile_cases(p, rows, vectors, panel, 1, TILE_ROWS, b, STRIP, k, asked);
-}
-
-static void tile_rows(const place *p, int rows, int vectors, const hd_real *a, size_t row, const hd_real *b,
-                      size_t down, size_t k, const ahead *asked)
-{
-    tile_cases(p, rows, vectors, a, row, 1, b, down, k, asked);
-}
-
-/* Of an a [K,M], whose k are `step` apart. */
-static void tile_across(const place *p, int rows, int vectors, const hd_real *a, size_t step,
-                        const hd_real *b, size_t down, size_t k, const ahead *asked)
-{
-    tile_cases(p, rows, vectors, a, 1, step, b, down, k, asked);
-}
-
 /* A strip at the right edge that ends within a vector: computed beside c and copied. */
 typedef struct edge {
     hd_real c[TILE_ROWS * STRIP], start[TILE_ROWS * STRIP];
@@ -164,7 +56,7 @@ static place edge_in(edge *e, const place *p, int rows, size_t width)
     for (int i = 0; i < (stride ? rows : 1); i++)
         for (size_t j = 0; j < STRIP; j++)
             if (j < width) e->start[(size_t)i * STRIP + j] = p->start[(size_t)i * p->start_stride + j];
-    return (place){e->c, STRIP, e->start, stride};
+    return (place){e->c, STRIP, e->start, stride, e->c, 1};
 }
 
 static void edge_out(const edge *e, const place *p, int rows, size_t width)
@@ -211,7 +103,7 @@ bool KERNEL(both_lie)(const hd_product *p, size_t b_stride)
 
 bool KERNEL(rows_lie)(const hd_product *p, size_t columns)
 {
-    if (p->a_transposed) return columns <= ACROSS && p->a_stride <= NEAR;
+    if (p->a_transposed) return columns <= ACROSS_FEW && p->a_stride <= NEAR;
     return columns <= (p->a_stride % PAGE ? APART : FEW);
 }
 
@@ -267,13 +159,32 @@ typedef struct group {
     size_t end;
 } group;
 
+/* Rows of the tile at row `at` of a block. */
+static size_t rows_at(const block *l, size_t at)
+{
+    return l->count - at < TILE_ROWS ? l->count - at : TILE_ROWS;
+}
+
+/* The tile that follows is below, or on top of the strip beside; where there is none, the tile asks for its
+   own rows: behind those of c there may be no memory, and to ask for that takes long. */
+static void ask_for_next(place *to, const block *l, size_t at, size_t j, size_t till)
+{
+    const size_t down = at + TILE_ROWS;
+    if (down < l->count)
+        to->next = to->c + TILE_ROWS * to->c_stride, to->next_rows = rows_at(l, down);
+    else if (j + STRIP < till)
+        to->next = to->c - at * to->c_stride + STRIP, to->next_rows = rows_at(l, 0);
+    else
+        to->next = to->c, to->next_rows = rows_at(l, at);
+}
+
 /* Strip j of b, which begins at `b`, down the rows, tile after tile, so that it stays in the first-level
    cache. Tiles get what they are told by reference: a struct that was just filled in parts and is copied as a
    whole waits for all stores before it, which are the sums of the last tile on their way to memory. */
-static void strip_down(const hd_product *p, block *l, size_t j, const hd_real *b, size_t down, region *next_b,
-                       left strips)
+static void strip_down(const hd_product *p, block *l, size_t j, size_t till, const hd_real *b, size_t down,
+                       region *next_b, left strips)
 {
-    const size_t width = p->n - j < STRIP ? p->n - j : STRIP, tiles = l->count / TILE_ROWS;
+    const size_t width = till - j < STRIP ? till - j : STRIP, tiles = l->count / TILE_ROWS;
     size_t share_a = 0, share_b = 0, t = 0;
     if (tiles >= STREAM_TILES) share_b = region_left(next_b) / (tiles * strips.b) + 1;
     if (tiles >= BOTH_TILES && region_left(&l->next_a)) /* every other tile for each */
@@ -281,21 +192,21 @@ static void strip_down(const hd_product *p, block *l, size_t j, const hd_real *b
     int vectors = (int)((width + VL - 1) / VL);
     for (size_t at = 0; at < l->count; at += TILE_ROWS, t++) {
         const size_t i = l->i + at;
-        int rows = l->count - at < TILE_ROWS ? (int)(l->count - at) : TILE_ROWS;
-        const place to = place_at(p, i, j, l->kb);
-        place beside;
+        int rows = (int)rows_at(l, at);
+        place to = place_at(p, i, j, l->kb), beside;
+        ask_for_next(&to, l, at, j, till);
         ahead next = share_a && t % 2 ? region_take(&l->next_a, share_a, l->kn, b)
                                       : region_take(next_b, share_b, l->kn, b);
         if (width % VL) beside = edge_in(l->beside, &to, rows, width);
         const place *inside = width % VL ? &beside : &to;
         if (l->panels)
-            tile_panel(inside, rows, vectors, l->panels + at * l->kn, b, l->kn, &next);
+            tile_of(inside, rows, vectors, PANEL, l->panels + at * l->kn, 0, b, down, l->kn, &next);
         else if (p->a_transposed)
-            tile_across(inside, rows, vectors, p->a + l->kb * p->a_stride + i, p->a_stride, b, down, l->kn,
-                        &next);
+            tile_of(inside, rows, vectors, ACROSS, p->a + l->kb * p->a_stride + i, p->a_stride, b, down,
+                    l->kn, &next);
         else
-            tile_rows(inside, rows, vectors, p->a + i * p->a_stride + l->kb, p->a_stride, b, down, l->kn,
-                      &next);
+            tile_of(inside, rows, vectors, LYING, p->a + i * p->a_stride + l->kb, p->a_stride, b, down, l->kn,
+                    &next);
         if (width % VL) edge_out(l->beside, &to, rows, width);
     }
 }
@@ -329,7 +240,7 @@ static void columns(const hd_product *p, block *l, size_t from, size_t till, con
         region next_b = end < till ? columns_of(p, l, end, till) : columns_of(p, next, from, till);
         for (size_t at = j; at < end; at += STRIP) {
             if ((at - from) / STRIP == first) l->next_a = rows_of(p, next);
-            strip_down(p, l, at, s.b + (at - j) * s.beside, s.down, &next_b,
+            strip_down(p, l, at, till, s.b + (at - j) * s.beside, s.down, &next_b,
                        (left){strips_in(till - at), strips_in(end - at)});
         }
         if (l->kb + l->kn >= p->k && (end - finished >= N_BLOCK || end >= till))
@@ -368,13 +279,12 @@ static void product_turned(const hd_product *p, size_t row, size_t rows, size_t 
     for (; VL >= 4 && QUADS > VL / 4 && j + VL <= till; j += VL) turned_columns(p, row, rows, j, VL / 4);
     for (; j + 4 <= till; j += 4) turned_columns(p, row, rows, j, 1);
     for (; j < till; j += STRIP) { /* less than a quad is left */
-        hd_product rest = *p;      /* which ends here: the columns behind belong to others */
-        rest.n = till;
-        block l = {.i = row, .count = rows, .piece = piece, .beside = &(edge){0}};
+        edge beside = {0};
+        block l = {.i = row, .count = rows, .piece = piece, .beside = &beside};
         for (; l.kb < p->k || l.kb == 0; l.kb += K_BLOCK) {
             l.kn = p->k - l.kb < K_BLOCK ? p->k - l.kb : K_BLOCK;
-            const group s = strips_of(&rest, &l, j, till);
-            strip_down(&rest, &l, j, s.b, s.down, &(region){0}, (left){1, 1});
+            const group s = strips_of(p, &l, j, till);
+            strip_down(p, &l, j, till, s.b, s.down, &(region){0}, (left){1, 1});
         }
     }
     KERNEL(finish)(p, row, rows, from, till);
