@@ -173,6 +173,15 @@ void hd_mem_keep_freed(void)
 #endif
 }
 
+void hd_mem_return_freed(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 4 << 20);
+    malloc_trim(0);
+#endif
+}
+
 bool hd_size_mul(size_t a, size_t b, size_t *product)
 {
     return !__builtin_mul_overflow(a, b, product);

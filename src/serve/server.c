@@ -125,6 +125,7 @@ static bool is_used(hd_engine *e)
 
 bool hd_server_tidy(hd_server *s)
 {
+    const size_t before = s->olds;
     for (size_t i = 0; i < s->olds;) {
         if (is_used(s->old[i])) {
             i++;
@@ -133,6 +134,7 @@ bool hd_server_tidy(hd_server *s)
         hd_engine_free(s->old[i]);
         s->old[i] = s->old[--s->olds];
     }
+    if (s->olds < before) hd_mem_return_freed();
     return s->olds;
 }
 

@@ -77,6 +77,39 @@ static void models_change_while_requests_go_on(void **state)
     assert_int_equal(tiny_write(at("model"), &err), HD_OK);
 }
 
+/* Bytes of memory that the process has. */
+static size_t resident(void)
+{
+    size_t all = 0, here = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%zu %zu", &all, &here), 2);
+    fclose(f);
+    return here * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void freed_memory_goes_back_when_a_model_was_changed(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 512, BYTES = 64 << 10 };
+    static void *block[BLOCKS];
+    served s;
+    hd_err err = {0};
+    if (HEED_SANITIZED) leave_out("a sanitizer keeps what is freed");
+    hd_mem_keep_freed();
+    serve(&s, usual_options(), false);
+    for (int i = 0; i < BLOCKS; i++) assert_non_null(block[i] = malloc(BYTES)), memset(block[i], 1, BYTES);
+    const size_t most = resident();
+    for (int i = 0; i < BLOCKS; i++) free(block[i]);
+    assert_true(resident() > most - (4 << 20)); /* it is kept */
+    usleep(20000);
+    assert_int_equal(tiny_write(at("model"), &err), HD_OK);
+    hd_server_reload(s.server);
+    tidy(s.server);
+    assert_true(resident() < most - (size_t)BLOCKS * BYTES / 2);
+    unserve(&s);
+}
+
 /* -- what it gives up, in a process of its own: there is no way back -- */
 
 static int give_up(void)
@@ -275,6 +308,7 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_change_while_requests_go_on),
+        cmocka_unit_test(freed_memory_goes_back_when_a_model_was_changed),
         cmocka_unit_test(it_gives_up_what_it_does_not_need),
         cmocka_unit_test(systemd_hands_the_socket_over),
         cmocka_unit_test(a_second_signal_ends_it_at_once),
