@@ -109,7 +109,7 @@ def stream(r, model="write"):
     q = {"model": model, "max_tokens": r.choice((20, 200, 2000)), "seed": r.randint(1, 3), "stream": True, "temperature": 0.8}
     q.update({"messages": [{"role": "user", "content": sentence(r)}]} if model == "chat" else {"prompt": sentence(r)})
     c, a = send("POST", "/v1/chat/completions" if model == "chat" else "/v1/completions", q)
-    slow, leave = r.random() < 0.2, r.random() < 0.3
+    slow, leave = 40 if r.random() < 0.2 else 0, r.random() < 0.3  # readings that it rests before: for two seconds, not for as long as a text has tokens
     if a.status != 200:
         a.read(), c.close()
         return note("refused" if a.status in REFUSED else "stream", None if a.status in REFUSED or a.status == 400 and model == "chat" else a.status)
@@ -120,6 +120,7 @@ def stream(r, model="write"):
             c.close()
             return note("left")
         if slow:
+            slow -= 1
             time.sleep(0.05)
     c.close()
     events = [json.loads(e[6:]) for e in text.decode().split("\n\n") if e.startswith("data: {")]
