@@ -18,7 +18,7 @@ bool hd_percent_decode(hd_text *to, const char *text, size_t size, bool plus)
         int high = c == '%' && i + 2 < size ? digit(text[i + 1]) : -1;
         int low = high >= 0 ? digit(text[i + 2]) : -1;
         if (c == '%' && (low < 0 || !(high | low))) return false;
-        char made = c == '%' ? (char)(high << 4 | low) : ' ';
+        char made = (char)(c == '%' ? high << 4 | low : ' ');
         hd_text_add(to, &made, 1);
         if (c == '%') i += 2;
         plain = i + 1;

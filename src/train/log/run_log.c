@@ -27,7 +27,7 @@ void hd_run_log_close(hd_run_log *l)
 static void add_experts(hd_journal *j, const hd_news *n, const char *kind, hd_err *err)
 {
     hd_field field[1 + HD_EXPERT_LAYERS] = {HD_FIELD("max_violation", n->experts.mean)};
-    char name[HD_EXPERT_LAYERS][16];
+    char name[HD_EXPERT_LAYERS][32];
     for (size_t i = 0; i < n->experts.layers; i++) {
         snprintf(name[i], sizeof name[i], "layer_%zu", i + 1);
         field[1 + i] = HD_FIELD((const char *)name[i], n->experts.violation[i]);
