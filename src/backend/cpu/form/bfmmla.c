@@ -235,7 +235,7 @@ static void tile_edge(const place *p, size_t rows, size_t width, const uint16_t 
     float c[ROWS * STRIP], start[ROWS * STRIP] = {0};
     for (size_t i = 0; i < rows; i++)
         memcpy(start + i * STRIP, p->start + i * p->start_stride, width * sizeof *c);
-    tile_of(&(place){c, STRIP, start, STRIP, c, 1}, rows, a, b, steps);
+    tile_of(&(place){c, STRIP, start, STRIP}, rows, a, b, steps);
     for (size_t i = 0; i < rows; i++) memcpy(p->c + i * p->c_stride, c + i * STRIP, width * sizeof *c);
 }
 

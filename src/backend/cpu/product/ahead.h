@@ -13,10 +13,16 @@ typedef struct ahead {
     size_t step;
 } ahead;
 
-INLINE const hd_real *ahead_further(const ahead *a)
+/* Where to ask after `at`. */
+INLINE const hd_real *ahead_further(const ahead *a, const hd_real *at)
 {
-    return a->from < a->last ? a->from + a->step : a->last;
+    return at < a->last ? at + a->step : a->last;
 }
+
+/* What a tile asks for. */
+typedef struct asked {
+    ahead read, sums; /* what is read next, rows of c that are written next */
+} asked;
 
 /* Rows of `columns` numbers, `stride` apart, of which some were asked for: ASKED numbers of each row, then
    the next ones of each. */

@@ -11,8 +11,6 @@ typedef struct place {
     size_t c_stride;
     const hd_real *start;
     size_t start_stride;
-    const hd_real *next; /* rows of c, c_stride apart, to be asked for meanwhile: those of the next tile */
-    size_t next_rows;
 } place;
 
 /* Of the tile at row i and column j, k from kb: from what c holds, from the bias, or from zero. zeros: as
@@ -20,8 +18,8 @@ typedef struct place {
 INLINE place place_of(const hd_product *p, size_t i, size_t j, size_t kb, const hd_real *zeros)
 {
     hd_real *c = p->c + i * p->c_stride + j;
-    if (p->add || kb) return (place){c, p->c_stride, c, p->c_stride, c, 1};
-    return (place){c, p->c_stride, p->bias ? p->bias + j : zeros, 0, c, 1};
+    if (p->add || kb) return (place){c, p->c_stride, c, p->c_stride};
+    return (place){c, p->c_stride, p->bias ? p->bias + j : zeros, 0};
 }
 
 #endif

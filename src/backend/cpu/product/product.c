@@ -56,7 +56,7 @@ static place edge_in(edge *e, const place *p, int rows, size_t width)
     for (int i = 0; i < (stride ? rows : 1); i++)
         for (size_t j = 0; j < STRIP; j++)
             if (j < width) e->start[(size_t)i * STRIP + j] = p->start[(size_t)i * p->start_stride + j];
-    return (place){e->c, STRIP, e->start, stride, e->c, 1};
+    return (place){e->c, STRIP, e->start, stride};
 }
 
 static void edge_out(const edge *e, const place *p, int rows, size_t width)
@@ -165,17 +165,18 @@ static size_t rows_at(const block *l, size_t at)
     return l->count - at < TILE_ROWS ? l->count - at : TILE_ROWS;
 }
 
-/* The tile that follows is below, or on top of the strip beside; where there is none, the tile asks for its
-   own rows: behind those of c there may be no memory, and to ask for that takes long. */
-static void ask_for_next(place *to, const block *l, size_t at, size_t j, size_t till)
+/* Rows of c of the tile that follows the one at c: below, or on top of the strip beside; where there is none,
+   its own: behind those of c there may be no memory, and to ask for that takes long. */
+static ahead sums_after(const place *to, const block *l, size_t at, size_t j, size_t till)
 {
-    const size_t down = at + TILE_ROWS;
+    const size_t down = at + TILE_ROWS, stride = to->c_stride;
+    const hd_real *from = to->c;
+    size_t rows = rows_at(l, at);
     if (down < l->count)
-        to->next = to->c + TILE_ROWS * to->c_stride, to->next_rows = rows_at(l, down);
+        from += TILE_ROWS * stride, rows = rows_at(l, down);
     else if (j + STRIP < till)
-        to->next = to->c - at * to->c_stride + STRIP, to->next_rows = rows_at(l, 0);
-    else
-        to->next = to->c, to->next_rows = rows_at(l, at);
+        from = from - at * stride + STRIP, rows = rows_at(l, 0);
+    return (ahead){from, from + (rows - 1) * stride, stride};
 }
 
 /* Strip j of b, which begins at `b`, down the rows, tile after tile, so that it stays in the first-level
@@ -194,10 +195,11 @@ static void strip_down(const hd_product *p, block *l, size_t j, size_t till, con
         const size_t i = l->i + at;
         int rows = (int)rows_at(l, at);
         place to = place_at(p, i, j, l->kb), beside;
-        ask_for_next(&to, l, at, j, till);
-        ahead next = share_a && t % 2 ? region_take(&l->next_a, share_a, l->kn, b)
-                                      : region_take(next_b, share_b, l->kn, b);
-        if (width % VL) beside = edge_in(l->beside, &to, rows, width);
+        asked next = {share_a && t % 2 ? region_take(&l->next_a, share_a, l->kn, b)
+                                       : region_take(next_b, share_b, l->kn, b),
+                      sums_after(&to, l, at, j, till)};
+        if (width % VL)
+            beside = edge_in(l->beside, &to, rows, width), next.sums = (ahead){beside.c, beside.c, 0};
         const place *inside = width % VL ? &beside : &to;
         if (l->panels)
             tile_of(inside, rows, vectors, PANEL, l->panels + at * l->kn, 0, b, down, l->kn, &next);

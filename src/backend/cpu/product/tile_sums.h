@@ -33,10 +33,10 @@ INLINE void tile_step(vec s[TILE_ROWS][STRIP_VECTORS], int rows, int vectors, co
     }
 }
 
-/* `rows` by `vectors` vectors; row k of b begins at b + k*down. What is asked for, `asked` and the next rows
-   of c, is spread over the sums: many lines at once would make loads wait for them. */
+/* `rows` by `vectors` vectors; row k of b begins at b + k*down. What is asked for is spread over the sums:
+   many lines at once would make loads wait for them. */
 INLINE void tile(const place *p, int rows, int vectors, lie how, const hd_real *a, size_t stride,
-                 const hd_real *b, size_t down, size_t k, const ahead *asked)
+                 const hd_real *b, size_t down, size_t k, const asked *next)
 {
     const size_t row = how == LYING ? stride : 1, step = how == PANEL ? TILE_ROWS : how == LYING ? 1 : stride;
     vec s[TILE_ROWS][STRIP_VECTORS];
@@ -46,15 +46,16 @@ INLINE void tile(const place *p, int rows, int vectors, lie how, const hd_real *
         s[i][j] = hd_load(p->start + (size_t)i * p->start_stride + (size_t)j * VL);
     size_t l = 0;
 #ifdef HD_TILE_NEON
-    (void)asked;
+    (void)next;
     for (; how != ACROSS && l + 4 <= k; l += 4)
         tile_neon_steps(s, rows, vectors, how, a + l * step, stride, b + l * down, down);
 #else
-    ahead sums = {p->next, p->next + (p->next_rows - 1) * p->c_stride, p->c_stride}, next = *asked;
-    for (; l + 4 <= k; l += 4, sums.from = ahead_further(&sums), next.from = ahead_further(&next)) {
-        __builtin_prefetch(sums.from, 1), __builtin_prefetch(sums.from + (size_t)vectors * VL - 1, 1);
+    const hd_real *read = next->read.from, *sums = next->sums.from;
+    for (; l + 4 <= k;
+         l += 4, read = ahead_further(&next->read, read), sums = ahead_further(&next->sums, sums)) {
+        __builtin_prefetch(sums, 1), __builtin_prefetch(sums + (size_t)vectors * VL - 1, 1);
         UNROLL
-        for (size_t u = 0; u < 4; u++) __builtin_prefetch(next.from + u * LINE, 0, 2);
+        for (size_t u = 0; u < 4; u++) __builtin_prefetch(read + u * LINE, 0, 2);
         UNROLL
         for (size_t u = 0; u < 4; u++)
             tile_step(s, rows, vectors, a + (l + u) * step, row, b + (l + u) * down);
@@ -67,19 +68,19 @@ INLINE void tile(const place *p, int rows, int vectors, lie how, const hd_real *
 }
 
 /* The tile for rows and vectors known to the compiler. */
-#define TILE_CASE(n)                                                      \
-    case n:                                                               \
-        if (n > TILE_ROWS) break;                                         \
-        if (vectors == 1)                                                 \
-            tile(p, n, 1, how, a, stride, b, down, k, asked);             \
-        else if (vectors == 2)                                            \
-            tile(p, n, 2, how, a, stride, b, down, k, asked);             \
-        else if (STRIP_VECTORS == 3)                                      \
-            tile(p, n, STRIP_VECTORS, how, a, stride, b, down, k, asked); \
+#define TILE_CASE(n)                                                     \
+    case n:                                                              \
+        if (n > TILE_ROWS) break;                                        \
+        if (vectors == 1)                                                \
+            tile(p, n, 1, how, a, stride, b, down, k, next);             \
+        else if (vectors == 2)                                           \
+            tile(p, n, 2, how, a, stride, b, down, k, next);             \
+        else if (STRIP_VECTORS == 3)                                     \
+            tile(p, n, STRIP_VECTORS, how, a, stride, b, down, k, next); \
         break;
 
 INLINE void tile_cases(const place *p, int rows, int vectors, lie how, const hd_real *a, size_t stride,
-                       const hd_real *b, size_t down, size_t k, const ahead *asked)
+                       const hd_real *b, size_t down, size_t k, const asked *next)
 {
     switch (rows) {
         TILE_CASE(1)
@@ -97,47 +98,45 @@ INLINE void tile_cases(const place *p, int rows, int vectors, lie how, const hd_
 }
 
 static void tile_panel(const place *p, int rows, int vectors, const hd_real *panel, const hd_real *b,
-                       size_t k, const ahead *asked)
+                       size_t k, const asked *next)
 {
-    tile_cases(p, rows, vectors, PANEL, panel, 0, b, STRIP, k, asked);
+    tile_cases(p, rows, vectors, PANEL, panel, 0, b, STRIP, k, next);
 }
 
 static void tile_lying(const place *p, int rows, int vectors, const hd_real *a, size_t stride,
-                       const hd_real *b, size_t down, size_t k, const ahead *asked)
+                       const hd_real *b, size_t down, size_t k, const asked *next)
 {
-    tile_cases(p, rows, vectors, LYING, a, stride, b, down, k, asked);
+    tile_cases(p, rows, vectors, LYING, a, stride, b, down, k, next);
 }
 
 static void tile_across(const place *p, int rows, int vectors, const hd_real *a, size_t stride,
-                        const hd_real *b, size_t down, size_t k, const ahead *asked)
+                        const hd_real *b, size_t down, size_t k, const asked *next)
 {
-    tile_cases(p, rows, vectors, ACROSS, a, stride, b, down, k, asked);
+    tile_cases(p, rows, vectors, ACROSS, a, stride, b, down, k, next);
 }
 
 /* A tile of a that lies as `how` says. */
 static void tile_of(const place *p, int rows, int vectors, lie how, const hd_real *a, size_t stride,
-                    const hd_real *b, size_t down, size_t k, const ahead *asked)
+                    const hd_real *b, size_t down, size_t k, const asked *next)
 {
 #ifdef HD_TILE_NEON /* asks before it sums, so that nothing stands between the multiply-adds */
-    for (size_t l = 0; asked->step && asked->from + l < asked->last + ASKED; l += LINE)
-        __builtin_prefetch(asked->from + l, 0, 2);
-    const hd_real *last = p->next + (p->next_rows - 1) * p->c_stride, *sums = p->next;
+    const ahead *read = &next->read, *write = &next->sums;
+    for (size_t l = 0; read->step && read->from + l < read->last + ASKED; l += LINE)
+        __builtin_prefetch(read->from + l, 0, 2);
+    const hd_real *sums = write->from;
     UNROLL
-    for (int i = 0; i < TILE_ROWS; i++) {
-        __builtin_prefetch(sums, 1);
-        sums = sums < last ? sums + p->c_stride : last;
-    }
+    for (int i = 0; i < TILE_ROWS; i++, sums = ahead_further(write, sums)) __builtin_prefetch(sums, 1);
     if (how == PANEL && rows == TILE_ROWS && vectors == STRIP_VECTORS) {
         tile_neon(p, a, b, k);
         return;
     }
 #endif
     if (how == PANEL)
-        tile_panel(p, rows, vectors, a, b, k, asked);
+        tile_panel(p, rows, vectors, a, b, k, next);
     else if (how == LYING)
-        tile_lying(p, rows, vectors, a, stride, b, down, k, asked);
+        tile_lying(p, rows, vectors, a, stride, b, down, k, next);
     else
-        tile_across(p, rows, vectors, a, stride, b, down, k, asked);
+        tile_across(p, rows, vectors, a, stride, b, down, k, next);
 }
 
 #endif
