@@ -40,8 +40,8 @@ void hd_mem_fail_at(size_t n);   /* the n-th allocation from now fails, once; 0 
 /* For programs, at their start: freed blocks of up to 16 MiB stay the process's, up to 128 MiB of them.
    Threads that decode pictures would otherwise have every block cleared by the system again. */
 void hd_mem_keep_freed(void);
-/* For programs that run for long, when they have freed much: it goes back to the system, and so does what is
-   freed from now on. */
+/* For programs that run for long, at their start and when they have freed much: it goes back to the system,
+   and so does what is freed from now on. */
 void hd_mem_return_freed(void);
 
 /* a*b, or false on overflow. */

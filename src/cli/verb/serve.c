@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "cli/frame/searching.h"
 #include "cli/frame/verb.h"
 #include "serve/server.h"
@@ -173,6 +174,7 @@ static hd_status run(hd_command *c, hd_err *err)
     for (int i = 0; !s && i < count; i++)
         s = hd_served_read(&served[i], i < words ? c->operands.word[i] : o->models.text[i - words],
                            i < o->languages.count ? o->languages.text[i] : NULL, err);
+    hd_mem_return_freed(); /* it runs for long, and what one request needed no other may need again */
     hd_service_say("STATUS=opening models");
     const hd_server_opt opt = settings_of(c, o, models);
     sigset_t ending = block_signals();
