@@ -46,7 +46,8 @@ INLINE hd_real hd_row_exp(hd_real *y, const hd_real *x, size_t n, hd_real max)
     return hd_sum(sum);
 }
 
-/* Meanwhile asks for what lies behind the row, which is the next one as a rule. */
+/* The same sum, to the bit, of numbers up to max. Meanwhile asks for what lies behind the row, which is the
+   next one as a rule. */
 INLINE hd_real hd_row_exp_sum(const hd_real *x, size_t n, hd_real max)
 {
     enum { LINE_NUMBERS = 64 / sizeof(hd_real) };
@@ -55,10 +56,10 @@ INLINE hd_real hd_row_exp_sum(const hd_real *x, size_t n, hd_real max)
     for (; n >= HD_EXPS * VL; n -= HD_EXPS * VL, x += HD_EXPS * VL, next += HD_EXPS * VL) {
         vec e[HD_EXPS];
         UNROLL for (int j = 0; j < HD_EXPS * VL; j += LINE_NUMBERS) __builtin_prefetch(next + j);
-        UNROLL for (int j = 0; j < HD_EXPS; j++) e[j] = hd_exp(hd_load(x + j * VL) - m);
+        UNROLL for (int j = 0; j < HD_EXPS; j++) e[j] = hd_exp_term(hd_load(x + j * VL) - m);
         UNROLL for (int j = 0; j < HD_EXPS; j++) sum += e[j];
     }
-    HD_COLUMNS(n, { sum += hd_exp(L_FILL(x, -INFINITY) - m); });
+    HD_COLUMNS(n, { sum += hd_exp_term(L_FILL(x, -INFINITY) - m); });
     return hd_sum(sum);
 }
 

@@ -209,6 +209,10 @@ INLINE vec hd_exp(vec x)
 {
     HD_EACH(exp(x[i]));
 }
+INLINE vec hd_exp_term(vec x)
+{
+    return hd_exp(x);
+}
 INLINE vec hd_tanh(vec x)
 {
     HD_EACH(tanh(x[i]));
@@ -242,12 +246,11 @@ INLINE vec hd_sqrt(vec x)
 }
 #endif
 
-/* exp by range reduction to |r| <= ln2/2 and a polynomial of degree 6; error below 2 ulp. Below -87.3 it
- * gives 0 (no subnormals), above 88.3 infinity; NaN stays NaN. */
-INLINE vec hd_exp(vec x)
+/* exp by range reduction to |r| <= ln2/2 and a polynomial of degree 6; error below 2 ulp. Of -87.3 to 89,
+   where it is infinity above 88.3; NaN stays NaN. */
+#define HD_EXP_LEAST (-87.33654f)
+INLINE vec hd_exp_within(vec c)
 {
-    vec low = hd_set(-87.33654f);
-    vec c = hd_min(hd_set(89), hd_max(low, x));
     vec shift = hd_set(12582912.0f); /* 1.5 * 2^23: adding it leaves the rounded integer in the low bits */
     vec n = c * hd_set(1.44269504f) + shift;
     vec power = (vec)(((ivec)n << 23) + (127 << 23)); /* 2^n; 2^128 is infinity, as it should be */
@@ -261,7 +264,18 @@ INLINE vec hd_exp(vec x)
     p = p * r + hd_set(1.6666665459e-1f);
     p = p * r + hd_set(5.0000001201e-1f);
     p = p * (r * r) + r + hd_set(1);
-    return (vec)((ivec)(p * power) & ~(x < low));
+    return p * power;
+}
+/* Below that it gives 0 (no subnormals). */
+INLINE vec hd_exp(vec x)
+{
+    vec low = hd_set(HD_EXP_LEAST);
+    return (vec)((ivec)hd_exp_within(hd_min(hd_set(89), hd_max(low, x))) & ~(x < low));
+}
+/* Of x up to 0, for a sum with 1 in it: that does not show whether 0 or 1e-38 was added for the least. */
+INLINE vec hd_exp_term(vec x)
+{
+    return hd_exp_within(hd_max(hd_set(HD_EXP_LEAST), x));
 }
 
 /* tanh: odd polynomial near 0, where 1 - 2/(exp(2x)+1) would lose the digits. */
