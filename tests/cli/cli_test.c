@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/frame/verb_list.h"
+#include "cli/command.h"
 #include "heed.h"
 
 enum { ROOM = 1 << 17 }; /* the completion of fish has 70,000 bytes */
@@ -25,22 +26,6 @@ static const char *const verbs[] = {
 #undef X
         NULL,
 };
-
-/* Runs a shell command, keeps what it prints on stdout, returns its exit status. */
-static int shell(char out[ROOM], const char *format, ...)
-{
-    char command[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(command, sizeof command, format, args);
-    va_end(args);
-    FILE *from = popen(command, "r");
-    assert_non_null(from);
-    size_t size = fread(out, 1, ROOM - 1, from);
-    out[size] = 0;
-    int status = pclose(from);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 /* Runs `heed --help` with stdout at `out`; returns what waitpid says. */
 static int help_into(int out)
@@ -91,7 +76,7 @@ static void version_is_that_of_the_header(void **state)
     char out[ROOM], expected[64];
     snprintf(expected, sizeof expected, "heed %d.%d.%d\n", HEED_VERSION_MAJOR, HEED_VERSION_MINOR,
              HEED_VERSION_PATCH);
-    assert_int_equal(shell(out, "$HEED --version"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED --version"), 0);
     assert_int_equal(strncmp(out, expected, strlen(expected)), 0);
     assert_true(has(out, "instruction sets: "));
     assert_int_equal(strncmp(expected + 5, heed_version(), strlen(heed_version())), 0);
@@ -103,8 +88,8 @@ static void help_names_every_verb(void **state)
 {
     (void)state;
     char out[ROOM], same[ROOM];
-    assert_int_equal(shell(out, "$HEED --help"), 0);
-    assert_int_equal(shell(same, "$HEED help"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED --help"), 0);
+    assert_int_equal(command_run(same, ROOM, "$HEED help"), 0);
     assert_string_equal(out, same);
     for (int i = 0; verbs[i]; i++) assert_true(has(out, verbs[i]));
     assert_true(has(out, "--version"));
@@ -116,12 +101,12 @@ static void verbs_explain_themselves(void **state)
     (void)state;
     char out[ROOM], same[ROOM];
     for (int i = 0; verbs[i]; i++) {
-        assert_int_equal(shell(out, "$HEED %s --help", verbs[i]), 0);
-        assert_int_equal(shell(same, "$HEED help %s", verbs[i]), 0);
+        assert_int_equal(command_run(out, ROOM, "$HEED %s --help", verbs[i]), 0);
+        assert_int_equal(command_run(same, ROOM, "$HEED help %s", verbs[i]), 0);
         assert_string_equal(out, same);
         assert_true(has(out, "--threads N") && has(out, "-q, --quiet") && has(out, "-v, --verbose"));
     }
-    assert_int_equal(shell(out, "$HEED help explain"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED help explain"), 0);
     static const char *const options[] = {"--backward", "--train N", "--only PATTERN",
                                           "--digits N", "--json",    "(default 2)"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) assert_true(has(out, options[i]));
@@ -136,7 +121,7 @@ static void help_keeps_to_the_width(void **state)
         size_t most;
     } cases[] = {{"50", 50}, {"400", 100}, {"junk", 80}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(shell(out, "COLUMNS=%s $HEED help explain", cases[i].columns), 0);
+        assert_int_equal(command_run(out, ROOM, "COLUMNS=%s $HEED help explain", cases[i].columns), 0);
         for (char *line = strtok(out, "\n"); line; line = strtok(NULL, "\n"))
             assert_true(strlen(line) <= cases[i].most);
     }
@@ -146,11 +131,11 @@ static void man_pages_hold_every_option(void **state)
 {
     (void)state;
     char help[ROOM], page[ROOM];
-    assert_int_equal(shell(page, "$HEED --man-page heed"), 0);
+    assert_int_equal(command_run(page, ROOM, "$HEED --man-page heed"), 0);
     for (int i = 0; verbs[i]; i++) assert_true(has(page, verbs[i]));
     for (int i = 0; verbs[i]; i++) {
-        shell(help, "$HEED help %s", verbs[i]);
-        assert_int_equal(shell(page, "$HEED --man-page %s", verbs[i]), 0);
+        command_run(help, ROOM, "$HEED help %s", verbs[i]);
+        assert_int_equal(command_run(page, ROOM, "$HEED --man-page %s", verbs[i]), 0);
         assert_true(has(page, ".TH HEED-") && has(page, ".SH NAME") && has(page, ".SH SYNOPSIS"));
         plain_dashes(page);
         assert_options_in(help, page, "--");
@@ -165,9 +150,9 @@ static void completions_hold_every_option(void **state)
     } cases[] = {{"bash", "--"}, {"zsh", "--"}, {"fish", " -l "}};
     char help[ROOM], page[ROOM];
     for (size_t s = 0; s < sizeof cases / sizeof *cases; s++) {
-        assert_int_equal(shell(page, "$HEED --completion %s", cases[s].shell), 0);
+        assert_int_equal(command_run(page, ROOM, "$HEED --completion %s", cases[s].shell), 0);
         for (int i = 0; verbs[i]; i++) {
-            shell(help, "$HEED help %s", verbs[i]);
+            command_run(help, ROOM, "$HEED help %s", verbs[i]);
             assert_options_in(help, page, cases[s].before);
         }
     }
@@ -184,14 +169,15 @@ static void bash_completes(void **state)
                  {"heed explain --digits \"\"", "\n"},
                  {"heed help ex", "explain export\n"}};
     char out[ROOM];
-    assert_int_equal(shell(out, "$HEED --completion bash | bash -n 2>&1"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED --completion bash | bash -n 2>&1"), 0);
     assert_string_equal(out, "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(shell(out,
-                               "bash -c 'eval \"$($HEED --completion bash)\"; COMP_WORDS=(%s); "
-                               "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _heed; echo \"${COMPREPLY[@]}\"'",
-                               cases[i].words),
-                         0);
+        assert_int_equal(
+            command_run(out, ROOM,
+                        "bash -c 'eval \"$($HEED --completion bash)\"; COMP_WORDS=(%s); "
+                        "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _heed; echo \"${COMPREPLY[@]}\"'",
+                        cases[i].words),
+            0);
         assert_string_equal(out, cases[i].expected);
     }
 }
@@ -231,7 +217,7 @@ static void wrong_usage_is_named(void **state)
     char out[ROOM], expected[256];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(expected, sizeof expected, "%s\n", cases[i].message);
-        assert_int_equal(shell(out, "$HEED %s 2>&1", cases[i].arguments), 2);
+        assert_int_equal(command_run(out, ROOM, "$HEED %s 2>&1", cases[i].arguments), 2);
         assert_string_equal(out, expected);
     }
 }
@@ -240,18 +226,19 @@ static void values_come_in_every_form(void **state)
 {
     (void)state;
     char out[ROOM];
-    assert_int_equal(shell(out, "env -u ASAN_OPTIONS $HEED explain --train 3 --digits=4 --only 'dec.*' -qh"),
-                     0);
-    assert_int_equal(shell(out, "$HEED explain -q -h --threads 0"), 0);
+    assert_int_equal(
+        command_run(out, ROOM, "env -u ASAN_OPTIONS $HEED explain --train 3 --digits=4 --only 'dec.*' -qh"),
+        0);
+    assert_int_equal(command_run(out, ROOM, "$HEED explain -q -h --threads 0"), 0);
 }
 
 static void output_that_cannot_be_written_fails(void **state)
 {
     (void)state;
     char out[ROOM];
-    assert_int_equal(shell(out, "$HEED --help 2>&1 >/dev/full"), 1);
+    assert_int_equal(command_run(out, ROOM, "$HEED --help 2>&1 >/dev/full"), 1);
     assert_string_equal(out, "heed: cannot write to standard output: No space left on device\n");
-    assert_int_equal(shell(out, "$HEED --help 2>&1 >&-"), 1);
+    assert_int_equal(command_run(out, ROOM, "$HEED --help 2>&1 >&-"), 1);
     assert_true(has(out, "cannot write to standard output"));
 }
 
@@ -302,7 +289,7 @@ static void color_only_where_it_is_welcome(void **state)
     assert_true(has(out, "explain") && !has(out, "\033"));
     help_on_terminal(out, "TERM", "dumb");
     assert_true(has(out, "explain") && !has(out, "\033"));
-    assert_int_equal(shell(out, "TERM=xterm $HEED --help"), 0);
+    assert_int_equal(command_run(out, ROOM, "TERM=xterm $HEED --help"), 0);
     assert_true(has(out, "explain") && !has(out, "\033"));
 }
 

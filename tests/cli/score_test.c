@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "data/image/image.h"
 #include "heed.h"
 #include "outcome.h"
@@ -21,22 +22,6 @@
 enum { ROOM = 1 << 16 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-
-/* Runs a shell command in the folder of the files below, keeps what it prints, returns its exit status. */
-static int shell(char out[ROOM], const char *format, ...)
-{
-    char command[8192];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(command, sizeof command, format, args);
-    va_end(args);
-    FILE *from = popen(command, "r");
-    assert_non_null(from);
-    size_t size = fread(out, 1, ROOM - 1, from);
-    out[size] = 0;
-    int status = pclose(from);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 static char folder[] = "/tmp/heed-score-XXXXXX";
 
@@ -67,14 +52,14 @@ static int make_files(void **state)
                        "x/2.png\tcat\t0.6\tdog\t0.4\tfox\t0\towl\t0\tant\t0\n"
                        "x/3.png\tcat\t0.9\tdog\t0.1\tfox\t0\towl\t0\tant\t0\n"
                        "x/4.png\tyak\t0.9\tdog\t0.1\tfox\t0\towl\t0\tant\t0\n");
-    return !made || shell(out, "gzip -k ref");
+    return !made || command_run(out, ROOM, "gzip -k ref");
 }
 
 static int remove_files(void **state)
 {
     (void)state;
     char out[ROOM];
-    return chdir("/") || shell(out, "rm -r %s", folder);
+    return chdir("/") || command_run(out, ROOM, "rm -r %s", folder);
 }
 
 /* "%V" stands for the version. */
@@ -110,7 +95,7 @@ static void a_system_is_scored(void **state)
         "gzip -c a | $HEED score -r ref -r ref2 -"};
     char out[ROOM];
     for (size_t i = 0; i < COUNT_OF(commands); i++) {
-        assert_int_equal(shell(out, "%s 2>&1", commands[i]), 0);
+        assert_int_equal(command_run(out, ROOM, "%s 2>&1", commands[i]), 0);
         assert_page(out, one_page);
     }
 }
@@ -133,7 +118,7 @@ static void options_change_the_score(void **state)
     };
     char out[ROOM];
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        assert_int_equal(shell(out, "$HEED score -r ref %s <a 2>&1", cases[i].options), 0);
+        assert_int_equal(command_run(out, ROOM, "$HEED score -r ref %s <a 2>&1", cases[i].options), 0);
         assert_page(out, cases[i].page);
     }
 }
@@ -159,7 +144,7 @@ static void json_has_every_digit(void **state)
                     {"chrf2++", 59.15310444399262},
                     {"ter", 40}};
     char out[ROOM];
-    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 --json <a"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED score -r ref -r ref2 --json <a"), 0);
     for (size_t i = 0; i < COUNT_OF(expected); i++) /* another C library may have another last bit */
         assert_true(fabs(number_of(out, expected[i].key) / expected[i].score - 1) < 1e-14);
     const char *signature = strstr(out, ", \"signature\": ");
@@ -169,7 +154,7 @@ static void json_has_every_digit(void **state)
                 "\"chrf2\": \"nrefs:2|case:mixed|eff:yes|nc:6|nw:0|space:no|version:%V\", "
                 "\"chrf2++\": \"nrefs:2|case:mixed|eff:yes|nc:6|nw:2|space:no|version:%V\", "
                 "\"ter\": \"nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V\"}}\n");
-    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 -m ter -s --json <a"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED score -r ref -r ref2 -m ter -s --json <a"), 0);
     assert_string_equal(out, "{\"ter\": 0}\n{\"ter\": 75}\n{\"ter\": 54.54545454545454}\n");
 }
 
@@ -177,7 +162,7 @@ static void systems_are_compared(void **state)
 {
     (void)state;
     char out[ROOM];
-    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 a b -b 1000 -m bleu,ter"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED score -r ref -r ref2 a b -b 1000 -m bleu,ter"), 0);
     assert_page(out,
                 "BLEU|nrefs:2|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp|version:%V\n"
                 "  a  48.5 (μ = 47.0 ± 46.8)\n"
@@ -185,13 +170,13 @@ static void systems_are_compared(void **state)
                 "TER|nrefs:2|bs:1000|seed:12345|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V\n"
                 "  a  40.0 (μ = 41.2 ± 37.5)\n"
                 "  b  33.3 (μ = 34.0 ± 15.9)  -6.7 (95 %: -25.0 to +18.2, p = 0.3347)\n");
-    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 a b -m ter"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED score -r ref -r ref2 a b -m ter"), 0);
     assert_page(out, "TER|nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V\n"
                      "  a  40.0\n  b  33.3  -6.7\n");
-    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 a -m chrf2 -b 1000"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED score -r ref -r ref2 a -m chrf2 -b 1000"), 0);
     assert_page(out, "chrF2|nrefs:2|bs:1000|seed:12345|case:mixed|eff:yes|nc:6|nw:0|space:no|version:%V = "
                      "59.7 (μ = 60.3 ± 32.3)\n");
-    assert_int_equal(shell(out, "$HEED score -r ref a a --json -b 99 --seed 7 -m ter"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED score -r ref a a --json -b 99 --seed 7 -m ter"), 0);
     assert_non_null(strstr(out, "{\"systems\": [{\"name\": \"a\", \"ter\": 50.0, "));
     assert_non_null(
         strstr(out, "\"difference\": {\"mean\": 0.0, \"low\": 0.0, \"high\": 0.0}, \"p\": 0.01}"));
@@ -202,8 +187,9 @@ static void lengths_have_scores_of_their_own(void **state)
 {
     (void)state;
     char out[ROOM];
-    assert_int_equal(shell(out, "$HEED score -r ref -r ref2 a b --source src --by-length "
-                                "--buckets 1-2,3-9,10- -m ter --plot l.svg"),
+    assert_int_equal(command_run(out, ROOM,
+                                 "$HEED score -r ref -r ref2 a b --source src --by-length "
+                                 "--buckets 1-2,3-9,10- -m ter --plot l.svg"),
                      0);
     assert_page(out, "TER|nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:%V\n"
                      "words  sentences     a     b\n"
@@ -211,14 +197,15 @@ static void lengths_have_scores_of_their_own(void **state)
                      "3-9            2  63.2  42.1\n"
                      "10-            0     -     -\n"
                      "all            3  40.0  33.3\n");
-    assert_int_equal(shell(out, "grep -c '<line' l.svg; grep -o '>TER by source length<\\|>n = 2<' l.svg"),
-                     0);
+    assert_int_equal(
+        command_run(out, ROOM, "grep -c '<line' l.svg; grep -o '>TER by source length<\\|>n = 2<' l.svg"), 0);
     assert_string_equal(out, "4\n>TER by source length<\n>TER by source length<\n>n = 2<\n");
     /* of one bucket what the same lines have as a corpus; without --metric that is BLEU alone */
     assert_int_equal(
-        shell(out, "for f in ref a; do tail -2 $f >$f.long; done; $HEED score -r ref.long a.long "
-                   "-m bleu --json; $HEED score -r ref a --source src --by-length --json --buckets 3-9 "
-                   "2>warning; cat warning"),
+        command_run(out, ROOM,
+                    "for f in ref a; do tail -2 $f >$f.long; done; $HEED score -r ref.long a.long "
+                    "-m bleu --json; $HEED score -r ref a --source src --by-length --json --buckets 3-9 "
+                    "2>warning; cat warning"),
         0);
     double whole = number_of(out, "bleu");
     const char *lengths = strstr(out, "{\"buckets\": [{\"from\": 3, \"to\": 9, \"sentences\": 2, ");
@@ -236,12 +223,13 @@ static void transcripts_are_scored_by_file(void **state)
     char out[ROOM];
     put("said", "a.wav\tThe cat sat.\nb/c.wav#1\tOne two, three four\n");
     put("heard", "/far/b/c.wav#1\tone too three\nx/a.wav\tthe cat sat\n");
-    assert_int_equal(shell(out, "$HEED score --task transcribe --ref said heard"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED score --task transcribe --ref said heard"), 0);
     assert_non_null(strstr(out, "WER|nrefs:1|case:lc|punct:no|version:"));
     assert_non_null(strstr(out, " = 28.6 substitutions = 1 deletions = 1 insertions = 0 length = 7\n"));
     assert_non_null(strstr(out, " = 20.7 substitutions = 1 deletions = 5 insertions = 0 length = 29\n"));
-    assert_int_equal(shell(out, "cut -f2 said >said.txt; printf 'the cat sat\none too three\n' | "
-                                "$HEED score --ref said.txt --metric wer --sentence"),
+    assert_int_equal(command_run(out, ROOM,
+                                 "cut -f2 said >said.txt; printf 'the cat sat\none too three\n' | "
+                                 "$HEED score --ref said.txt --metric wer --sentence"),
                      0);
     assert_string_equal(out, "0.0\n50.0\n");
 }
@@ -251,14 +239,17 @@ static void captions_are_scored_by_picture(void **state)
 {
     (void)state;
     char out[ROOM];
-    assert_int_equal(shell(out, "$HEED score --task caption --ref captions a.tsv 2>&1 | sed 's/.* = //'"), 0);
+    assert_int_equal(
+        command_run(out, ROOM, "$HEED score --task caption --ref captions a.tsv 2>&1 | sed 's/.* = //'"), 0);
     assert_string_equal(out, "100.0\n100.0\n90.9\n78.3\n94.0\n384.0\n");
-    assert_int_equal(shell(out, "$HEED score --task caption --ref captions a.tsv --metric cider --shuffle"),
-                     0);
+    assert_int_equal(
+        command_run(out, ROOM, "$HEED score --task caption --ref captions a.tsv --metric cider --shuffle"),
+        0);
     assert_non_null(strstr(out, "CIDEr-D|nrefs:var|case:lc|tok:ptb|sigma:6|version:heed-"));
     assert_non_null(strstr(out, " = 0.0\n"));
-    assert_int_equal(shell(out, "head -1 a.tsv > one.tsv; $HEED score --task caption --ref captions one.tsv "
-                                "2>&1 >/dev/null"),
+    assert_int_equal(command_run(out, ROOM,
+                                 "head -1 a.tsv > one.tsv; $HEED score --task caption --ref captions one.tsv "
+                                 "2>&1 >/dev/null"),
                      0);
     assert_string_equal(out, "heed: warning: one.tsv has captions of 1 of the 2 pictures of --ref\n");
 }
@@ -267,16 +258,18 @@ static void labels_are_scored_with_those_behind(void **state)
 {
     (void)state;
     char out[ROOM];
-    assert_int_equal(shell(out, "$HEED score -q --task classify --ref labels answers | tail -1"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED score -q --task classify --ref labels answers | tail -1"),
+                     0);
     assert_string_equal(
         out, "accuracy 50.00 % (2 of 4), macro-F1 20.00 %, Matthews 0.2582, top-5 accuracy 100.00 %\n");
-    assert_int_equal(shell(out, "$HEED score -q --task classify --ref labels answers --json"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED score -q --task classify --ref labels answers --json"), 0);
     assert_non_null(strstr(out, "\"top5_accuracy\": 1,"));
     assert_non_null(strstr(out, "(other)"));
-    assert_int_equal(shell(out,
-                           "cut -f1-3 answers | head -3 > first; $HEED score -q --task classify --ref labels "
-                           "first --plot c.svg && grep -c '<svg' c.svg"),
-                     0);
+    assert_int_equal(
+        command_run(out, ROOM,
+                    "cut -f1-3 answers | head -3 > first; $HEED score -q --task classify --ref labels "
+                    "first --plot c.svg && grep -c '<svg' c.svg"),
+        0);
     assert_null(strstr(out, "top-5"));
     assert_null(strstr(out, "(other)"));
 }
@@ -308,21 +301,23 @@ static void boxes_are_scored_in_three_forms(void **state)
                                             "--ref boxes.csv --split test found.csv",
                                             "--ref boxes.json found.json"};
     for (size_t i = 0; i < COUNT_OF(arguments); i++) { /* recalls 0 to 0.5 at precision 1: 51 of 101 */
-        assert_int_equal(shell(out, "$HEED score --task detect %s 2>&1", arguments[i]), 0);
+        assert_int_equal(command_run(out, ROOM, "$HEED score --task detect %s 2>&1", arguments[i]), 0);
         assert_string_equal(out, "class     boxes     found      AP    AP50    AP75\n"
                                  "a             2         2    50.5    50.5    50.5\n"
                                  "all           2         2    50.5    50.5    50.5\n");
     }
-    assert_int_equal(shell(out, "$HEED score --task detect --ref boxes.csv --split train found.csv --json"),
-                     0);
+    assert_int_equal(
+        command_run(out, ROOM, "$HEED score --task detect --ref boxes.csv --split train found.csv --json"),
+        0);
     assert_non_null(strstr(out, "\"ap\": 0,"));
-    assert_int_equal(shell(out, "$HEED score --task detect --ref boxes.csv found.json 2>&1"), 1);
+    assert_int_equal(command_run(out, ROOM, "$HEED score --task detect --ref boxes.csv found.json 2>&1"), 1);
     assert_string_equal(out,
                         "heed score: found.json: COCO's results need --ref in COCO's form, not boxes.csv\n");
-    assert_int_equal(shell(out,
-                           "sed s/30/nan/ found.csv > nan.csv; $HEED score --task detect --ref boxes.csv "
-                           "nan.csv 2>&1"),
-                     1);
+    assert_int_equal(
+        command_run(out, ROOM,
+                    "sed s/30/nan/ found.csv > nan.csv; $HEED score --task detect --ref boxes.csv "
+                    "nan.csv 2>&1"),
+        1);
     assert_string_equal(out, "heed score: nan.csv:2: a box or its score is not a number\n");
 }
 
@@ -396,7 +391,7 @@ static void failures_are_named(void **state)
     char out[ROOM], expected[256];
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         snprintf(expected, sizeof expected, "heed score: %s\n", cases[i].message);
-        assert_int_equal(shell(out, "$HEED score %s 2>&1", cases[i].arguments), cases[i].status);
+        assert_int_equal(command_run(out, ROOM, "$HEED score %s 2>&1", cases[i].arguments), cases[i].status);
         assert_string_equal(out, expected);
     }
 }
@@ -405,13 +400,15 @@ static void tokenized_text_is_warned_about(void **state)
 {
     (void)state;
     char out[ROOM];
-    shell(out, "for i in $(seq 100); do echo 'a b .'; done >tokenized");
-    assert_int_equal(shell(out, "$HEED score -m bleu -r tokenized <tokenized 2>&1 >/dev/null"), 0);
+    command_run(out, ROOM, "for i in $(seq 100); do echo 'a b .'; done >tokenized");
+    assert_int_equal(command_run(out, ROOM, "$HEED score -m bleu -r tokenized <tokenized 2>&1 >/dev/null"),
+                     0);
     assert_string_equal(out, "heed: warning: 100 lines end in ' .', as tokenized text does: BLEU needs text "
                              "that is not tokenized\n");
-    assert_int_equal(shell(out, "$HEED score -q -r tokenized <tokenized 2>&1 >/dev/null"), 0);
+    assert_int_equal(command_run(out, ROOM, "$HEED score -q -r tokenized <tokenized 2>&1 >/dev/null"), 0);
     assert_string_equal(out, "");
-    assert_int_equal(shell(out, "head -99 tokenized >fewer; $HEED score -r fewer <fewer 2>&1 >/dev/null"), 0);
+    assert_int_equal(
+        command_run(out, ROOM, "head -99 tokenized >fewer; $HEED score -r fewer <fewer 2>&1 >/dev/null"), 0);
     assert_string_equal(out, "");
 }
 
@@ -419,10 +416,12 @@ static void nothing_leaks(void **state)
 {
     (void)state;
     char out[ROOM];
-    assert_int_equal(shell(out, "env -u ASAN_OPTIONS $HEED score -r ref.gz -r ref2 a b -b 10 --json"), 0);
-    assert_int_equal(shell(out, "env -u ASAN_OPTIONS $HEED score -r ref a --source src --by-length --json"),
-                     0);
-    assert_int_equal(shell(out, "env -u ASAN_OPTIONS $HEED score -r ref -r bad a 2>&1"), 1);
+    assert_int_equal(
+        command_run(out, ROOM, "env -u ASAN_OPTIONS $HEED score -r ref.gz -r ref2 a b -b 10 --json"), 0);
+    assert_int_equal(
+        command_run(out, ROOM, "env -u ASAN_OPTIONS $HEED score -r ref a --source src --by-length --json"),
+        0);
+    assert_int_equal(command_run(out, ROOM, "env -u ASAN_OPTIONS $HEED score -r ref -r bad a 2>&1"), 1);
 }
 
 int main(void)

@@ -3,8 +3,7 @@
 #ifndef SHELL_H
 #define SHELL_H
 
-#include <sys/wait.h>
-
+#include "cli/command.h"
 #include "scratch.h"
 
 enum { SHELL_ROOM = 1 << 16 };
@@ -44,17 +43,9 @@ SCRATCH_UNUSED static void shell_drop_unknown(char *out)
    signal that ended it. */
 SCRATCH_UNUSED static int shell(char out[SHELL_ROOM], const char *command)
 {
-    size_t room = strlen(command) + 128;
-    char *line = malloc(room);
-    snprintf(line, room, "cd %s && { %s\n} 2>&1", scratch, command);
-    FILE *from = popen(line, "r");
-    assert_non_null(from);
-    size_t size = fread(out, 1, SHELL_ROOM - 1, from);
-    out[size] = 0;
+    int status = command_run(out, SHELL_ROOM, "cd %s && { %s\n} 2>&1", scratch, command);
     shell_drop_unknown(out);
-    int status = pclose(from);
-    free(line);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    return status;
 }
 
 /* It must succeed; returns what it printed. */
