@@ -115,6 +115,12 @@ const char *const hd_kernel_names[HD_KERNELS] = {
 
 const char *const hd_precision_names[] = {"auto", "f32", "bf16", "int8", NULL};
 
+hd_precision hd_precision_of(const hd_backend *b)
+{
+    const hd_dtype t = b->compute == HD_REAL ? b->weights : b->compute;
+    return t == HD_I8 ? HD_PRECISION_INT8 : t == HD_BF16 ? HD_PRECISION_BF16 : HD_PRECISION_F32;
+}
+
 void hd_backend_free(hd_backend *b)
 {
     if (b) b->free(b);

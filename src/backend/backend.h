@@ -140,6 +140,7 @@ typedef enum hd_precision {
     HD_PRECISION_INT8
 } hd_precision;
 extern const char *const hd_precision_names[]; /* in that order; ends with NULL */
+hd_precision hd_precision_of(const hd_backend *b); /* what it computes with, never AUTO */
 
 typedef struct hd_backend_opt {
     int threads;            /* cpu: < 1 means all cores */

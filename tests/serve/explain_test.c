@@ -186,7 +186,7 @@ static void models_say_what_can_be_asked(void **state)
     assert_answer(
         ask(&usual, "GET /v1/explain", "", NULL), 200,
         "\"kind\": \"translator\"|\"source\": \"en\"|{\"name\": \"dec.1.cross\", \"kind\": \"cross\", "
-        "\"heads\": 2}|\"limits\": {");
+        "\"heads\": 2}|\"limits\": {|\"device\": \"cpu, |\"precision\": \"f32\"");
 }
 
 static void the_page_is_part_of_the_program(void **state)

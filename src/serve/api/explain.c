@@ -35,6 +35,7 @@ static void put_model(hd_text *to, const hd_served *m)
 {
     const hd_model_folder *f = hd_engine_model(m->engine);
     const hd_engine_opt *o = hd_engine_options(m->engine);
+    const hd_backend *b = hd_engine_backend(m->engine);
     const hd_model_sizes n = f->model.type->sizes(f->model.self);
     char title[128];
     hd_inspection_kind kind;
@@ -48,8 +49,8 @@ static void put_model(hd_text *to, const hd_served *m)
     if (f->model.params) hd_member_count(to, "parameters", hd_params_size(f->model.params));
     hd_member_count(to, "vocabulary", n.target_vocab ? n.target_vocab : n.vocab);
     if (n.positions < INT32_MAX) hd_member_count(to, "positions", n.positions);
-    hd_member_text(to, "device", o->device);
-    hd_member_text(to, "precision", hd_precision_names[o->precision]);
+    hd_member_text(to, "device", b->detail);
+    hd_member_text(to, "precision", hd_precision_names[hd_precision_of(b)]);
     hd_member_count(to, "beam", o->translate.search.beam);
     put_layers(to, f);
     hd_member_end(to, '}');

@@ -106,9 +106,14 @@ const hd_engine_opt *hd_engine_options(const hd_engine *e)
     return &e->opt;
 }
 
+const hd_backend *hd_engine_backend(const hd_engine *e)
+{
+    return e->lane[0].backend;
+}
+
 bool hd_engine_on_cpu(const hd_engine *e)
 {
-    return !strcmp(e->lane[0].backend->name, "cpu");
+    return !strcmp(hd_engine_backend(e)->name, "cpu");
 }
 
 bool hd_engine_takes(const hd_engine *e, hd_job_kind kind)

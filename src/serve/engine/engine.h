@@ -38,6 +38,7 @@ bool hd_engine_held(const hd_engine *e);
 const char *hd_engine_name(const hd_engine *e);
 const hd_model_folder *hd_engine_model(const hd_engine *e);
 const hd_engine_opt *hd_engine_options(const hd_engine *e);
+const hd_backend *hd_engine_backend(const hd_engine *e);
 bool hd_engine_on_cpu(const hd_engine *e);
 bool hd_engine_takes(const hd_engine *e, hd_job_kind kind);
 
