@@ -4,7 +4,7 @@
 # The generator (bench_load) shares the cores with the server. Medians of rounds, in which all take turns: answers a second with 64 users that always ask; the same
 # with one sentence at a time (--batch as large as the beam); then requests that arrive at 0.8 and 4 times what 64 users got a moment ago, whatever becomes of those
 # before. Machines that others use change their speed from second to second, and 0.8 times what a faster one could is too much for a slower one: so each such load
-# stands between two with 64 users, is compared with their mean, and counts only where they differ by at most --steady.
+# stands between two with 64 users and is compared with their mean; those between two that differ by at most --steady are counted by themselves, too.
 import argparse, contextlib, re, statistics, subprocess
 
 options = argparse.ArgumentParser()
@@ -75,12 +75,9 @@ print(f"beam {opt.beam} {opt.extra}: {best:.0f} /s with 64 users; one at a time 
 print(f"; CTranslate2 {middle(peer, 'rate'):.0f} /s: {best / middle(peer, 'rate'):.2f} times" if peer else "", flush=True)
 
 usual, much = zip(*((between(0.8, i + 1), between(4, i + 1)) for i in range(2 * opt.rounds)))
-steady = [u for u in usual if u["steady"]]
-lost = sum(u["failed"] + u["refused"] for u in usual)
-if steady:
-    print(f"at 0.8 in {len(steady)} of {len(usual)} loads where the machine was steady: p50 {middle(steady, 'p50'):.0f} ms, p99 {middle(steady, 'p99'):.0f} ms: "
-          f"{middle(steady, 'spread'):.2f} times ({' '.join(format(u['spread'], '.1f') for u in steady)}); {lost:.0f} not answered")
-else:
-    print("at 0.8: the machine was never steady")
+for what, loads in ("all loads", usual), ("loads where the machine was steady", [u for u in usual if u["steady"]]):
+    if loads:
+        print(f"at 0.8, {len(loads)} of {len(usual)}, {what}: p50 {middle(loads, 'p50'):.0f} ms, p99 {middle(loads, 'p99'):.0f} ms: {middle(loads, 'spread'):.2f} times "
+              f"({' '.join(format(u['spread'], '.1f') for u in loads)}); {sum(u['failed'] + u['refused'] for u in loads):.0f} not answered")
 print(f"at 4: {100 * middle(much, 'share'):.0f} % of what 64 users get; refused within {max(m['refused_longest'] for m in much):.0f} ms "
       f"(p99 {middle(much, 'refused_p99'):.1f}, worst p99 {max(m['refused_p99'] for m in much):.1f}); p50 of the others {middle(much, 'p50') / 1e3:.1f} s; {sum(m['failed'] for m in much):.0f} failed")

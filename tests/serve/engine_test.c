@@ -10,6 +10,7 @@
 #include "base/system/clock.h"
 #include "outcome.h"
 #include "scratch.h"
+#include "serve/engine/lane.h"
 #include "serve/engine/models.h"
 #include "show/live/inspection.h"
 #include "serve/waiter.h"
@@ -317,6 +318,45 @@ static void lanes_leave_jobs_in_the_queue(void **state)
     for (size_t i = 0; i < CROWD; i++) hd_translations_release(&t[i].found);
 }
 
+/* Where jobs take little time, little is long. A thread that was held up in that moment may show nothing. */
+static void lanes_have_patience_for_what_jobs_take(void **state)
+{
+    (void)state;
+    enum { CROWD = 40, LANES = 2, CREW = 5, SHORT = 200, LONG = 300, TRIES = 10 };
+    double retry;
+    size_t joined = 0;
+    hd_engine_opt o = options_of();
+    o.threads = LANES;
+    hd_engine *e = engine_of(o);
+    const hd_line line = {text[1], strlen(text[1])};
+    static hd_translate_job t[CROWD];
+    for (int i = 0; i < TRIES && joined <= LANES * CREW; i++) {
+        waiter w = WAITER;
+        atomic_bool left = false;
+        for (int k = 0; k < SHORT; k++) {
+            t[0] = (hd_translate_job){{.tokens = 1, .done = wake, .context = &w}, &line, 1, 1, {0}};
+            assert_true(hd_engine_submit(e, &t[0].job, &retry));
+            await(&w, k + 1);
+            hd_translations_release(&t[0].found);
+        }
+        const double from = hd_seconds();
+        for (size_t k = 0; k < CROWD; k++) {
+            t[k] = (hd_translate_job){
+                {.tokens = 1, .done = wake, .context = &w, .cancel = &left}, long_text(), LONG, 1, {0}};
+            assert_true(hd_engine_submit(e, &t[k].job, &retry));
+        }
+        while (joined <= LANES * CREW && hd_seconds() - from < HD_LONG_WAIT / 2) {
+            const hd_engine_load now = hd_engine_now(e);
+            if (hd_seconds() - from < HD_LONG_WAIT / 2) joined = now.running;
+        }
+        atomic_store(&left, true);
+        await(&w, SHORT + CROWD);
+        for (size_t k = 0; k < CROWD; k++) hd_translations_release(&t[k].found);
+    }
+    assert_true(joined > LANES * CREW);
+    hd_engine_free(e);
+}
+
 /* A short text does not wait for a long one that came first. */
 static void jobs_take_turns(void **state)
 {
@@ -478,6 +518,7 @@ int main(void)
         cmocka_unit_test(what_waits_is_bounded),
         cmocka_unit_test(who_leaves_or_is_late_frees_the_seats),
         cmocka_unit_test(lanes_leave_jobs_in_the_queue),
+        cmocka_unit_test(lanes_have_patience_for_what_jobs_take),
         cmocka_unit_test(jobs_take_turns),
         cmocka_unit_test(a_long_visit_lets_others_have_their_turns),
         cmocka_unit_test(owners_get_equal_shares),

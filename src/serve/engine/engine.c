@@ -31,6 +31,7 @@ hd_status hd_engine_new(hd_engine **out, const hd_engine_opt *opt, hd_err *err)
     hd_engine *e = hd_mem_zero(sizeof *e);
     if (!e) return hd_err_nomem(err, sizeof *e);
     e->opt = *opt;
+    e->usual = HD_LONG_WAIT;
     for (size_t i = 0; i < HD_LANES; i++) e->lane[i].engine = e, e->lane[i].opt = *opt;
     pthread_mutex_init(&e->lock, NULL);
     pthread_cond_init(&e->changed, NULL);

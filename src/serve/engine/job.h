@@ -48,9 +48,9 @@ struct hd_job {
     hd_err err;
     /* the engine's */
     hd_job *before, *next;
-    double submitted;
-    double finish; /* by which jobs are served: serve/engine/queue.h */
-    void *visited; /* the lane, while it is visited */
+    double submitted, taken; /* when */
+    double finish;           /* by which jobs are served: serve/engine/queue.h */
+    void *visited;           /* the lane, while it is visited */
 };
 
 /* Whether nobody waits for it any more. */

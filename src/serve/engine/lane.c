@@ -3,6 +3,7 @@
    they go to whichever lane is done first, which the lanes' speeds decide. */
 #include "serve/engine/lane.h"
 
+#include <math.h>
 #include <time.h>
 
 #include "base/system/clock.h"
@@ -105,7 +106,8 @@ hd_job *hd_lane_take(hd_lane *l, hd_job *j)
     l->jobs++, l->tokens += j->tokens;
     l->worker[j->kind].jobs += !j->visit;
     e->load.waiting_tokens -= j->tokens;
-    hd_histogram_add(&e->load.waited, HD_SECONDS_LEAST, hd_seconds() - j->submitted);
+    j->taken = hd_seconds();
+    hd_histogram_add(&e->load.waited, HD_SECONDS_LEAST, j->taken - j->submitted);
     return j;
 }
 
@@ -118,7 +120,11 @@ void hd_lane_end(void *lane, hd_job *j, hd_job_end end)
     l->jobs--, l->tokens -= j->tokens;
     e->load.running--;
     e->load.jobs[end]++;
-    if (end == HD_JOB_DONE) e->load.tokens += j->tokens;
+    if (end == HD_JOB_DONE) {
+        const double took = hd_seconds() - j->taken, share = 1 / 32.0;
+        e->load.tokens += j->tokens;
+        e->usual += share * (took - e->usual);
+    }
     /* others may have waited for this lane to take what comes next */
     if (e->lanes > 1 && e->queue.first) pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
@@ -165,11 +171,11 @@ static void begin_job(hd_lane *l, hd_job *j)
         l->worker[j->kind].type->take(l->worker[j->kind].at, j);
 }
 
-/* Whether it should have more than it has. What waits behind long texts takes turns with them after a while.
- */
+/* Whether it should have more than it has. Where jobs wait for twice as long as they take, more of them at
+   once are computed in less time; and what waits behind long texts takes turns with them. */
 static bool has_places(const hd_lane *l, const hd_job *next)
 {
-    const double patience = 0.1; /* seconds */
+    const double patience = fmin(HD_LONG_WAIT, 2 * l->engine->usual);
     return l->jobs < l->crew || hd_seconds() - next->submitted > patience;
 }
 

@@ -10,7 +10,8 @@
 #include "serve/engine/queue.h"
 #include "serve/engine/worker.h"
 
-enum { HD_LANES = 4 }; /* most */
+enum { HD_LANES = 4 };   /* most */
+#define HD_LONG_WAIT 0.1 /* seconds: nobody waits for longer because a lane has its crew */
 
 typedef struct hd_lane {
     hd_engine *engine;
@@ -23,7 +24,7 @@ typedef struct hd_lane {
         void *at;
         size_t jobs; /* that it has; the thread's */
     } worker[HD_JOB_KINDS];
-    size_t crew; /* jobs with which it takes no more, unless one has waited for long */
+    size_t crew; /* jobs with which it takes no more, unless one has waited for long: has_places */
     pthread_t thread;
     bool started;
     /* the engine's lock guards these */
@@ -45,6 +46,7 @@ struct hd_engine {
     hd_err err;
     hd_queue queue; /* jobs that wait */
     double swept;   /* when jobs that nobody waits for were last looked for */
+    double usual;   /* seconds that a job takes once it is taken: a moving mean */
     hd_engine_load load;
     atomic_size_t holders;
 };
