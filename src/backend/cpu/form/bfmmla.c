@@ -8,7 +8,7 @@
 #include <sys/auxv.h>
 
 #include "backend/cpu/form/bf16.h"
-#include "backend/cpu/form/tile_bfmmla.h"
+#include "backend/cpu/form/tile_mmla.h"
 
 enum {
     ROWS = 12,
@@ -201,10 +201,12 @@ INLINE void tile(const place *p, int pairs, size_t rows, const uint16_t *a, cons
     }
 }
 
+MMLA_TILE(full_tile, float, "bfmmla", "8h", "")
+
 static void tile_of(const place *p, size_t rows, const uint16_t *a, const uint16_t *b, size_t steps)
 {
     if (rows == ROWS) {
-        tile_bfmmla(p->c, p->c_stride, p->start, p->start_stride, a, b, steps);
+        full_tile(p->c, p->c_stride, p->start, p->start_stride, a, b, steps);
         return;
     }
     switch ((rows + 1) / 2) {

@@ -6,8 +6,9 @@
 #include <sys/auxv.h>
 
 #include "backend/cpu/form/int8.h"
+#include "backend/cpu/form/tile_mmla.h"
 
-enum { ROWS = 8, STRIP = 8, DEEP = 8 };
+enum { ROWS = 12, STRIP = 8, DEEP = 8 };
 
 INLINE void tile_of(int32_t *sums, int pairs, const int8_t *a, const int8_t *b, size_t steps)
 {
@@ -19,7 +20,7 @@ INLINE void tile_of(int32_t *sums, int pairs, const int8_t *a, const int8_t *b, 
     for (; steps; steps--, a += 2 * DEEP * pairs, b += DEEP * STRIP) {
         int8x16_t y[STRIP / 2];
         /* the next strip, while this one computes; few rows read faster than that would bring it */
-        if (pairs == ROWS / 2) __builtin_prefetch(b + ahead);
+        if (pairs >= 4) __builtin_prefetch(b + ahead);
         UNROLL
         for (int j = 0; j < STRIP / 2; j++) y[j] = vld1q_s8(b + 2 * DEEP * j);
         UNROLL
@@ -38,9 +39,12 @@ INLINE void tile_of(int32_t *sums, int pairs, const int8_t *a, const int8_t *b, 
     }
 }
 
+MMLA_TILE(full_tile, int32_t, "smmla", "16b", "prfm pldl1keep, [%[b], %[ahead]]\n")
+
 static void tile(int32_t *sums, size_t rows, const int32_t *start, const int8_t *a, const int8_t *b,
                  size_t steps)
 {
+    static const int32_t zeros[STRIP];
     (void)start;
     switch ((rows + 1) / 2) {
     case 1:
@@ -52,8 +56,14 @@ static void tile(int32_t *sums, size_t rows, const int32_t *start, const int8_t 
     case 3:
         tile_of(sums, 3, a, b, steps);
         break;
+    case 4:
+        tile_of(sums, 4, a, b, steps);
+        break;
+    case 5:
+        tile_of(sums, 5, a, b, steps);
+        break;
     default:
-        tile_of(sums, ROWS / 2, a, b, steps);
+        full_tile(sums, STRIP, zeros, 0, a, b, steps);
     }
 }
 
