@@ -76,13 +76,15 @@ static void multiply(hd_backend *b, const product *f, const framed *y, const fra
 
 static void check_product(hd_backend *b, const product *f)
 {
+    enum { LARGE = 10000000 };
     const bool both = strcmp(((hd_cpu *)b)->form->name, "widened"); /* a is rounded, too */
     framed x = f->at ? frame(f->k, f->m, 1) : frame(f->m, f->k, 1),
            w = f->bt ? frame(f->n, f->k, 2) : frame(f->k, f->n, 2), bias = frame(1, f->n, 3),
            y = frame(f->m, f->n, 4), old = frame(f->m, f->n, 4), before = frame(f->m, f->n, 5);
+    const size_t every = f->m * f->n * f->k > LARGE ? 19 : 1; /* of a row: all columns have their turns */
     multiply(b, f, &y, &x, &w, &bias, &before);
     for (size_t i = 0; i < f->m; i++)
-        for (size_t j = 0; j < f->n; j++) {
+        for (size_t j = i % every; j < f->n; j += every) {
             double z = (f->add ? at(&old, i, j) : 0) + (f->bias ? at(&bias, 0, j) : 0), sizes = fabs(z) + 1;
             for (size_t p = 0; p < f->k; p++) {
                 double u = f->at ? at(&x, p, i) : at(&x, i, p), v = f->bt ? at(&w, j, p) : at(&w, p, j),
@@ -124,6 +126,10 @@ static void products_of_training_equal_sums_of_rounded_numbers(void **state)
         check_size(b, 2, 9, 4101); /* deeper than a block of few rows, and of many */
         check_size(b, 21, 14, 1539);
         check_size(b, 70, 400, 33); /* more rows than a group, more columns than a block */
+        if (!(i & 1)) {             /* the same of blocks of BFMMLA, and more rows than are packed at once */
+            check_product(b, &(product){200, 520, 1030, .at = true, .add = true});
+            check_product(b, &(product){1930, 9, 1030, .bt = true, .bias = true});
+        }
         hd_backend_free(b);
     }
 }

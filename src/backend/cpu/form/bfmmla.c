@@ -15,15 +15,15 @@ enum {
     STRIP = 8,
     DEEP = 4, /* numbers of a row that go together */
     K_BLOCK = 1024,
-    FEW_DEPTH = 4096, /* most at once where a tile holds all rows */
-    PANEL = ROWS * FEW_DEPTH,
-    MANY_ROWS = 4 * ROWS, /* rows whose panels stay in L1 beside a strip */
+    FEW_DEPTH = 4096,     /* most at once where a tile holds all rows */
+    MANY_ROWS = 4 * ROWS, /* rows whose panels meet a strip one after the other */
+    HELD = 512 * K_BLOCK, /* numbers in panels that wait until all columns are done */
     N_BLOCK = 512,        /* columns that stay in L2 with many rows */
     MANY_STRIPS = 8,      /* that are packed side by side from [K,N]: whole lines of memory */
 };
 
-_Static_assert(MANY_ROWS *K_BLOCK <= PANEL && K_BLOCK % DEEP == 0 && FEW_DEPTH % DEEP == 0 &&
-                   N_BLOCK % STRIP == 0,
+_Static_assert(MANY_ROWS *K_BLOCK <= HELD && ROWS * FEW_DEPTH <= HELD && K_BLOCK % DEEP == 0 &&
+                   FEW_DEPTH % DEEP == 0 && N_BLOCK % STRIP == 0,
                "panels, steps and strips must fit");
 
 static size_t deep(size_t k)
@@ -39,7 +39,7 @@ static size_t size(size_t n, size_t k)
 static size_t scratch_size(size_t k)
 {
     (void)k;
-    return PANEL * sizeof(uint16_t);
+    return HELD * sizeof(uint16_t);
 }
 
 INLINE void round_four(uint16_t *to, float32x4_t x)
@@ -276,23 +276,25 @@ static void pack_panels(uint16_t *panel, const hd_product *p, size_t i, size_t c
 static void multiply(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
                      char *scratch)
 {
-    uint16_t *panel = (uint16_t *)scratch;
-    size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n,
-           all = row_end - row;
-    size_t depth = all <= ROWS ? FEW_DEPTH : K_BLOCK, most = PANEL / depth / ROWS * ROWS,
-           group = all <= most ? most : MANY_ROWS, n_block = all <= group ? till - from + 1 : N_BLOCK;
-    for (size_t nb = from; nb < till; nb += n_block) {
-        size_t nb_end = nb + n_block < till ? nb + n_block : till;
+    const size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n,
+                 depth = row_end - row <= ROWS ? FEW_DEPTH : K_BLOCK,
+                 held = HELD / (p->k < depth ? deep(p->k) + !p->k : depth) / MANY_ROWS * MANY_ROWS,
+                 n_block = row_end - row <= MANY_ROWS ? till - from + 1 : N_BLOCK;
+    for (size_t first = row; first < row_end; first += held)
         for (size_t kb = 0; kb < p->k || kb == 0; kb += depth) {
-            size_t kn = p->k - kb < depth ? p->k - kb : depth;
-            for (size_t i = row; i < row_end; i += group) {
-                size_t count = row_end - i < group ? row_end - i : group;
-                pack_panels(panel, p, i, count, kb, kn);
-                for (size_t j = nb; j < nb_end; j += STRIP) strip_down(p, panel, i, count, j, kb, kn);
-                if (kb + kn >= p->k) p->finish(p, i, count, nb, nb_end);
+            const size_t end = row_end - first < held ? row_end : first + held,
+                         kn = p->k - kb < depth ? p->k - kb : depth;
+            for (size_t nb = from; nb < till; nb += n_block) {
+                const size_t nb_end = nb + n_block < till ? nb + n_block : till;
+                for (size_t i = first; i < end; i += MANY_ROWS) {
+                    const size_t count = end - i < MANY_ROWS ? end - i : MANY_ROWS;
+                    uint16_t *panel = (uint16_t *)scratch + (i - first) * deep(kn);
+                    if (nb == from) pack_panels(panel, p, i, count, kb, kn);
+                    for (size_t j = nb; j < nb_end; j += STRIP) strip_down(p, panel, i, count, j, kb, kn);
+                    if (kb + kn >= p->k) p->finish(p, i, count, nb, nb_end);
+                }
             }
         }
-    }
 }
 
 static bool needs(void)
