@@ -201,7 +201,7 @@ INLINE void tile(const place *p, int pairs, size_t rows, const uint16_t *a, cons
     }
 }
 
-MMLA_TILE(full_tile, float, "bfmmla", "8h", "")
+MMLA_TILE(full_tile, float, "bfmmla", "8h", MMLA_IN, "")
 
 static void tile_of(const place *p, size_t rows, const uint16_t *a, const uint16_t *b, size_t steps)
 {

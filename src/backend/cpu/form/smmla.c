@@ -39,12 +39,11 @@ INLINE void tile_of(int32_t *sums, int pairs, const int8_t *a, const int8_t *b, 
     }
 }
 
-MMLA_TILE(full_tile, int32_t, "smmla", "16b", "prfm pldl1keep, [%[b], %[ahead]]\n")
+MMLA_TILE(full_tile, int32_t, "smmla", "16b", MMLA_ZERO, "prfm pldl1keep, [%[b], %[ahead]]\n")
 
 static void tile(int32_t *sums, size_t rows, const int32_t *start, const int8_t *a, const int8_t *b,
                  size_t steps)
 {
-    static const int32_t zeros[STRIP];
     (void)start;
     switch ((rows + 1) / 2) {
     case 1:
@@ -63,7 +62,7 @@ static void tile(int32_t *sums, size_t rows, const int32_t *start, const int8_t 
         tile_of(sums, 5, a, b, steps);
         break;
     default:
-        full_tile(sums, STRIP, zeros, 0, a, b, steps);
+        full_tile(sums, STRIP, NULL, 0, a, b, steps);
     }
 }
 

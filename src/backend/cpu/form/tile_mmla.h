@@ -17,6 +17,11 @@
     "zip2 v" #t ".2d, v28.2d, v30.2d\n"      \
     "zip1 v" #u ".2d, v29.2d, v31.2d\n"      \
     "zip2 v" #v ".2d, v29.2d, v31.2d\n"
+#define MMLA_ZERO(s, t, u, v) \
+    "movi v" #s ".4s, #0\n"   \
+    "movi v" #t ".4s, #0\n"   \
+    "movi v" #u ".4s, #0\n"   \
+    "movi v" #v ".4s, #0\n"
 #define MMLA_OUT(s, t, u, v)                \
     "zip1 v28.2d, v" #s ".2d, v" #t ".2d\n" \
     "zip1 v29.2d, v" #u ".2d, v" #v ".2d\n" \
@@ -43,8 +48,8 @@
 #define MMLA_ALL(WAY) \
     WAY(0, 1, 2, 3)   \
     WAY(4, 5, 6, 7) WAY(8, 9, 10, 11) WAY(12, 13, 14, 15) WAY(16, 17, 18, 19) WAY(20, 21, 22, 23)
-#define MMLA_LOOP(FIRST, SECOND)                 \
-    MMLA_ALL(MMLA_IN)                            \
+#define MMLA_LOOP(BEGIN, FIRST, SECOND)          \
+    MMLA_ALL(BEGIN)                              \
     "cbz %[twos], 2f\n"                          \
     "1:\n" FIRST SECOND "add %[a], %[a], #192\n" \
     "subs %[twos], %[twos], #1\n"                \
@@ -52,16 +57,17 @@
     "2:\n"                                       \
     "cbz %[rest], 3f\n" FIRST "3:\n" MMLA_ALL(MMLA_OUT)
 
-/* The function NAME for sums of type SUM by the instruction INS of vectors AS; NEXT "" or, once for the 64
-   bytes of a step of b, an instruction that asks for those `ahead` bytes behind it. Strides in numbers;
-   start_stride 0 gives every row the same start (a bias, or zeros). */
-#define MMLA_TILE(NAME, SUM, INS, AS, NEXT)                                                                 \
+/* The function NAME for sums of type SUM by the instruction INS of vectors AS; BEGIN MMLA_IN or, where there
+   is no start, MMLA_ZERO; NEXT "" or, once for the 64 bytes of a step of b, an instruction that asks for
+   those `ahead` bytes behind it. Strides in numbers; start_stride 0 gives every row the same start (a bias,
+   or zeros). */
+#define MMLA_TILE(NAME, SUM, INS, AS, BEGIN, NEXT)                                                          \
     static inline void NAME(SUM *c, size_t c_stride, const SUM *start, size_t start_stride,                 \
                             const void *panel, const void *b, size_t steps)                                 \
     {                                                                                                       \
         size_t twos = steps / 2, rest = steps % 2, ahead = 64 * steps;                                      \
         c_stride *= sizeof *c, start_stride *= sizeof *start;                                               \
-        __asm__ volatile(MMLA_LOOP(MMLA_STEP(INS, AS, NEXT, 0), MMLA_STEP(INS, AS, NEXT, 96))               \
+        __asm__ volatile(MMLA_LOOP(BEGIN, MMLA_STEP(INS, AS, NEXT, 0), MMLA_STEP(INS, AS, NEXT, 96))        \
                          : [a] "+r"(panel), [b] "+r"(b), [twos] "+r"(twos), [c] "+r"(c), [from] "+r"(start) \
                          : [rest] "r"(rest), [ahead] "r"(ahead), [c_stride] "r"(c_stride),                  \
                            [from_stride] "r"(start_stride)                                                  \
