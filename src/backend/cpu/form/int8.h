@@ -244,6 +244,24 @@ INLINE void int8_store(float *c, const float *start, const int32_t *sums, size_t
     }
 }
 
+/* Rows with a line each by a strip of two vectors, from `start` or, where that is NULL, from what c has. */
+INLINE void int8_store_pairs(const int8_part *t, size_t j, const float *start, const int32_t *sums,
+                             const float *scale)
+{
+    const hd_product *p = t->p;
+    const vec by[2] = {hd_load(scale), hd_load(scale + VL)};
+    float *c = p->c + t->row * p->c_stride + j;
+    vec from[2] = {hd_load(start ? start : c), hd_load((start ? start : c) + VL)};
+    for (size_t i = 0; i < t->count; i++, c += p->c_stride) UNROLL
+    for (int h = 0; h < 2; h++, sums += VL) {
+        ivec sum;
+        memcpy(&sum, sums, sizeof sum);
+        if (!start) from[h] = hd_load(c + h * VL);
+        hd_store(c + h * VL,
+                 hd_fma(__builtin_convertvector(sum, vec), hd_spread(t->rows[i].scale) * by[h], from[h]));
+    }
+}
+
 /* Of one line of b; c begins with it, or it is added. */
 INLINE void int8_strip(const int8_shape *s, const int8_part *t, size_t j, const void *weight, bool begins)
 {
@@ -258,6 +276,11 @@ INLINE void int8_strip(const int8_shape *s, const int8_part *t, size_t j, const 
         size_t lines = t->lines - at < s->rows ? t->lines - at : s->rows;
         s->tile(sums + at * s->strip, lines, start + j, panel, strip, t->deep / s->step);
         panel += int8_up(lines, s->unit) * t->deep;
+    }
+    if (s->strip == 2 * VL && width == s->strip && t->lines == t->count) {
+        const float *from = p->add || !begins ? NULL : p->bias ? p->bias + j : zeros;
+        int8_store_pairs(t, j, from, sums, scale + j);
+        return;
     }
     const int32_t *of_row = sums;
     for (size_t i = 0; i < t->count; i++) {
