@@ -55,8 +55,8 @@ static hd_status open_backend(hd_lane *l, hd_err *err)
    are better read once for all, and a card computes one step at a time. */
 static size_t lanes_for(const hd_engine *e, size_t *seats, size_t *crew)
 {
-    /* bytes of weights; seats of each thread, unless told otherwise; seats from which on a further one
-       makes a step longer by about as much as it would take in the next */
+    /* bytes of weights; seats of each thread, unless told otherwise; seats beyond which a sentence
+       had better wait for a moment than make the steps of all others longer: docs/benchmarks.md, Serving */
     enum { SMALL = 16 << 20, SEATS = 60, CREW = 30 };
     const hd_translate_opt *o = &e->opt.translate;
     const hd_backend *b = e->lane[0].backend;

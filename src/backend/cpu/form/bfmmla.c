@@ -273,28 +273,36 @@ static void pack_panels(uint16_t *panel, const hd_product *p, size_t i, size_t c
     }
 }
 
+/* Rows [first, end), whose panels fit, by columns [from, till), k from kb: blocks of columns meet all of them
+   while they are in L2. */
+static void multiply_held(const hd_product *p, size_t first, size_t end, size_t from, size_t till, size_t kb,
+                          size_t kn, uint16_t *panels)
+{
+    const size_t n_block = end - first <= MANY_ROWS ? till - from + 1 : N_BLOCK;
+    for (size_t nb = from; nb < till; nb += n_block) {
+        const size_t nb_end = nb + n_block < till ? nb + n_block : till;
+        for (size_t i = first; i < end; i += MANY_ROWS) {
+            const size_t count = end - i < MANY_ROWS ? end - i : MANY_ROWS;
+            uint16_t *panel = panels + (i - first) * deep(kn);
+            if (nb == from) pack_panels(panel, p, i, count, kb, kn);
+            for (size_t j = nb; j < nb_end; j += STRIP) strip_down(p, panel, i, count, j, kb, kn);
+            if (kb + kn >= p->k) p->finish(p, i, count, nb, nb_end);
+        }
+    }
+}
+
 static void multiply(const hd_product *p, size_t row, size_t row_end, size_t strip, size_t strip_end,
                      char *scratch)
 {
     const size_t from = strip * STRIP, till = strip_end * STRIP < p->n ? strip_end * STRIP : p->n,
                  depth = row_end - row <= ROWS ? FEW_DEPTH : K_BLOCK,
-                 held = HELD / (p->k < depth ? deep(p->k) + !p->k : depth) / MANY_ROWS * MANY_ROWS,
-                 n_block = row_end - row <= MANY_ROWS ? till - from + 1 : N_BLOCK;
-    for (size_t first = row; first < row_end; first += held)
-        for (size_t kb = 0; kb < p->k || kb == 0; kb += depth) {
-            const size_t end = row_end - first < held ? row_end : first + held,
-                         kn = p->k - kb < depth ? p->k - kb : depth;
-            for (size_t nb = from; nb < till; nb += n_block) {
-                const size_t nb_end = nb + n_block < till ? nb + n_block : till;
-                for (size_t i = first; i < end; i += MANY_ROWS) {
-                    const size_t count = end - i < MANY_ROWS ? end - i : MANY_ROWS;
-                    uint16_t *panel = (uint16_t *)scratch + (i - first) * deep(kn);
-                    if (nb == from) pack_panels(panel, p, i, count, kb, kn);
-                    for (size_t j = nb; j < nb_end; j += STRIP) strip_down(p, panel, i, count, j, kb, kn);
-                    if (kb + kn >= p->k) p->finish(p, i, count, nb, nb_end);
-                }
-            }
-        }
+                 held = HELD / (p->k && p->k < depth ? deep(p->k) : depth) / MANY_ROWS * MANY_ROWS;
+    for (size_t first = row; first < row_end; first += held) {
+        const size_t end = row_end - first < held ? row_end : first + held;
+        for (size_t kb = 0; kb < p->k || kb == 0; kb += depth)
+            multiply_held(p, first, end, from, till, kb, p->k - kb < depth ? p->k - kb : depth,
+                          (uint16_t *)scratch);
+    }
 }
 
 static bool needs(void)
