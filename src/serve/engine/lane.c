@@ -180,17 +180,18 @@ static bool has_places(const hd_lane *l, const hd_job *next)
     return l->jobs < l->crew || hd_seconds() - next->submitted > patience;
 }
 
-/* The next job, if it can join here, with the lock held. */
-static hd_job *joining(const hd_lane *l)
+/* Whether the next job can join here, with the lock held. */
+static bool has_room(const hd_lane *l)
 {
     const hd_engine *e = l->engine;
-    hd_job *j = hd_queue_next(&e->queue);
-    if (!j || !has_places(l, j)) return NULL;
+    const hd_job *j = e->queue.first;
+    if (!j || !has_places(l, j)) return false;
     for (size_t i = 0; i < e->lanes; i++) {
         const hd_lane *other = &e->lane[i];
-        if (has_places(other, j) && !other->visited && (l->visited || other->tokens < l->tokens)) return NULL;
+        if (has_places(other, j) && !other->visited && (l->visited || other->tokens < l->tokens))
+            return false;
     }
-    return j->visit || l->worker[j->kind].type->has_room(l->worker[j->kind].at) ? j : NULL;
+    return j->visit || l->worker[j->kind].type->has_room(l->worker[j->kind].at);
 }
 
 /* Ends jobs of the queue that nobody waits for, now and then. */
@@ -249,7 +250,7 @@ static void wait_briefly(hd_lane *l)
     clock_gettime(CLOCK_REALTIME, &to);
     to.tv_nsec += WAIT_MS * 1000000;
     if (to.tv_nsec >= SECOND) to.tv_sec++, to.tv_nsec -= SECOND;
-    if (!e->stop && !joining(l)) pthread_cond_timedwait(&e->changed, &e->lock, &to);
+    if (!e->stop && !has_room(l)) pthread_cond_timedwait(&e->changed, &e->lock, &to);
 }
 
 /* What waits joins, and all that are there have a turn. */
@@ -258,8 +259,8 @@ static void let_others(hd_lane *l)
     hd_engine *e = l->engine;
     size_t jobs = 0;
     pthread_mutex_lock(&e->lock);
-    for (hd_job *j; !e->stop && (j = joining(l)) && !j->visit;) {
-        hd_lane_take(l, j);
+    for (hd_job *j; !e->stop && has_room(l) && !e->queue.first->visit;) {
+        j = hd_lane_take(l, e->queue.first);
         pthread_mutex_unlock(&e->lock);
         begin_job(l, j);
         pthread_mutex_lock(&e->lock);
@@ -295,8 +296,7 @@ void *hd_lane_work(void *lane)
         hd_cage_files(&e->opt.folder, 1, l == e->lane ? &e->opt.log : &(hd_log){0});
     pthread_mutex_lock(&e->lock);
     while (!e->stop) {
-        hd_job *j = joining(l);
-        if (j) hd_lane_take(l, j);
+        hd_job *j = has_room(l) ? hd_lane_take(l, e->queue.first) : NULL;
         const size_t running = l->jobs;
         l->visited = j && j->visit;
         if (!running) {

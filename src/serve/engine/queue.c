@@ -22,23 +22,6 @@ void hd_queue_add(hd_queue *q, hd_job *j)
     *(before ? &before->next : &q->first) = j;
 }
 
-/* A longer one counts as if it had come earlier, up to what some sentences take: it would be the last to end
-   of all that came with it. How much of it is best: docs/benchmarks.md, Serving. */
-static double turn_of(const hd_job *j)
-{
-    enum { EARLIER = 8, LONG = 64 }; /* tokens for each of its own; of these at most */
-    return j->finish - EARLIER * (double)(j->tokens < LONG ? j->tokens : LONG);
-}
-
-hd_job *hd_queue_next(const hd_queue *q)
-{
-    enum { LOOK = 8 };
-    hd_job *next = q->first, *j = q->first;
-    for (int i = 0; j && i < LOOK; i++, j = j->next)
-        if (j->owner == next->owner && turn_of(j) < turn_of(next)) next = j;
-    return next;
-}
-
 void hd_queue_take(hd_queue *q, hd_job *j)
 {
     *(j->next ? &j->next->before : &q->last) = j->before;

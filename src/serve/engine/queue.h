@@ -12,9 +12,6 @@ typedef struct hd_queue {
 } hd_queue;
 
 void hd_queue_add(hd_queue *q, hd_job *j);
-/* The one to take: of the owner whose turn it is the first, or a longer one a few places behind it. NULL:
-   none waits. */
-hd_job *hd_queue_next(const hd_queue *q);
 void hd_queue_take(hd_queue *q, hd_job *j); /* which waits there */
 
 #endif
