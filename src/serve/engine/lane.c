@@ -57,7 +57,7 @@ static size_t lanes_for(const hd_engine *e, size_t *seats, size_t *crew)
 {
     /* bytes of weights; seats of each thread, unless told otherwise; seats beyond which a sentence
        had better wait for a moment than make the steps of all others longer: docs/benchmarks.md, Serving */
-    enum { SMALL = 16 << 20, SEATS = 60, CREW = 25 };
+    enum { SMALL = 16 << 20, SEATS = 60, CREW = 30 };
     const hd_translate_opt *o = &e->opt.translate;
     const hd_backend *b = e->lane[0].backend;
     *seats = o->batch, *crew = SIZE_MAX;
@@ -171,12 +171,12 @@ static void begin_job(hd_lane *l, hd_job *j)
         l->worker[j->kind].type->take(l->worker[j->kind].at, j);
 }
 
-/* Whether it should have more than it has. Where jobs wait for twice as long as they take, the queue
+/* Whether it should have more than it has. Where jobs wait for four times as long as they take, the queue
    is not one of a moment: more of them at once are computed in less time, though each takes longer. And what
    waits behind long texts takes turns with them. */
 static bool has_places(const hd_lane *l, const hd_job *next)
 {
-    const double patience = fmin(HD_LONG_WAIT, 2 * l->engine->usual);
+    const double patience = fmin(HD_LONG_WAIT, 4 * l->engine->usual);
     return l->jobs < l->crew || hd_seconds() - next->submitted > patience;
 }
 
