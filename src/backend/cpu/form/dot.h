@@ -15,8 +15,12 @@ INLINE void dot_tile(int32_t *sums, int rows, const int32_t *start, const int8_t
     UNROLL
     for (int i = 0; i < rows; i++) UNROLL
     for (int j = 0; j < VECTORS; j++) s[i][j] = lanes_load(start + j * LANES);
+    const size_t ahead = steps * INT8_CHUNK * STRIP;
     for (steps *= CHUNKS; steps; steps--, a += DEEP * rows, b += DEEP * STRIP) {
         lanes y[VECTORS];
+        /* the next strip, while this one computes; few rows read faster than that would bring it */
+        if (2 * rows > ROWS) UNROLL
+        for (int l = 0; l < DEEP * STRIP; l += INT8_LINE) __builtin_prefetch(b + ahead + l, 0, 2);
         UNROLL
         for (int j = 0; j < VECTORS; j++) y[j] = lanes_load(b + DEEP * LANES * j);
         UNROLL
