@@ -6,6 +6,7 @@
 #include <immintrin.h>
 
 #include "backend/cpu/form/bf16.h"
+#include "backend/cpu/product/square.h"
 
 enum {
     HALF = 16,
@@ -79,34 +80,6 @@ INLINE void round_across(__m512i v[HALF], const float *from, size_t stride, size
     }
 }
 
-/* Pair j of v[i] becomes pair i of v[j]. */
-INLINE void turn(__m512i v[HALF])
-{
-    __m512i t[HALF];
-    UNROLL
-    for (int i = 0; i < HALF; i += 2) {
-        t[i] = _mm512_unpacklo_epi32(v[i], v[i + 1]);
-        t[i + 1] = _mm512_unpackhi_epi32(v[i], v[i + 1]);
-    }
-    UNROLL
-    for (int i = 0; i < HALF; i += 4) UNROLL
-    for (int j = 0; j < 2; j++) {
-        v[i + 2 * j] = _mm512_unpacklo_epi64(t[i + j], t[i + j + 2]);
-        v[i + 2 * j + 1] = _mm512_unpackhi_epi64(t[i + j], t[i + j + 2]);
-    }
-    UNROLL
-    for (int i = 0; i < HALF; i += 8) UNROLL
-    for (int j = 0; j < 4; j++) {
-        t[i + j] = _mm512_shuffle_i32x4(v[i + j], v[i + j + 4], 0x88);
-        t[i + j + 4] = _mm512_shuffle_i32x4(v[i + j], v[i + j + 4], 0xdd);
-    }
-    UNROLL
-    for (int j = 0; j < 8; j++) {
-        v[j] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0x88);
-        v[j + 8] = _mm512_shuffle_i32x4(t[j], t[j + 8], 0xdd);
-    }
-}
-
 /* `rows` rows of a tile of from: numbers of k lie side by side in it, or rows of k under each other; and a
    row of the tile is one of from's rows, or pairs of all of them. */
 INLINE void round_tile(uint16_t *to, size_t rows, bool turned, const float *from, size_t stride,
@@ -117,7 +90,7 @@ INLINE void round_tile(uint16_t *to, size_t rows, bool turned, const float *from
         round_along(v, from, stride, count, depth);
     else
         round_across(v, from, stride, count, depth);
-    if (turned) turn(v);
+    if (turned) turn_sixteen(v);
     UNROLL
     for (size_t i = 0; i < HALF; i++)
         if (i < rows) _mm512_storeu_si512(to + i * STEP, v[i]);

@@ -270,6 +270,12 @@ INLINE void turned_columns(const hd_product *p, size_t row, size_t rows, size_t 
         TURNED_CASE(2)
         TURNED_CASE(3)
         TURNED_CASE(4)
+#ifdef HD_TURNS_LINES
+        TURNED_CASE(5)
+        TURNED_CASE(6)
+        TURNED_CASE(7)
+        TURNED_CASE(8)
+#endif
     }
 }
 
@@ -277,7 +283,7 @@ static void product_turned(const hd_product *p, size_t row, size_t rows, size_t 
                            hd_real *piece)
 {
     size_t j = from;
-    for (; j + 4 * QUADS <= till; j += 4 * QUADS) turned_columns(p, row, rows, j, QUADS);
+    for (; rows <= WIDE_ROWS && j + 4 * QUADS <= till; j += 4 * QUADS) turned_columns(p, row, rows, j, QUADS);
     for (; VL >= 4 && QUADS > VL / 4 && j + VL <= till; j += VL) turned_columns(p, row, rows, j, VL / 4);
     for (; j + 4 <= till; j += 4) turned_columns(p, row, rows, j, 1);
     for (; j < till; j += STRIP) { /* less than a quad is left */

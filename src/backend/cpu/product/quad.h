@@ -2,6 +2,7 @@
 #ifndef HD_BACKEND_CPU_PRODUCT_QUAD_H
 #define HD_BACKEND_CPU_PRODUCT_QUAD_H
 
+#include "backend/cpu/product/square.h"
 #include "backend/cpu/vector.h"
 
 typedef hd_real quad __attribute__((vector_size(4 * sizeof(hd_real)), aligned(sizeof(hd_real)), may_alias));
@@ -63,16 +64,22 @@ INLINE vec rows_apart(const hd_real *const *four, size_t stride, int row, int ro
 #define HD_DOUBLES(half, a, b) (vec) _mm256_unpack##half##_pd((__m256d)(a), (__m256d)(b))
 #endif
 
-INLINE void turn_rows(vec to[4], const hd_real *from, size_t stride, int rows)
+/* Every fourth row, hidden: a compiler would have a pointer to each row, more than there are registers. */
+INLINE void every_fourth(const hd_real *four[VL / 4], const hd_real *from, size_t stride, int rows)
 {
-    const hd_real *four[VL / 4] = {from};
-    /* hidden, or a compiler would have a pointer to each row, more than there are registers */
+    four[0] = from;
     __asm__("" : "+r"(four[0]));
     UNROLL
     for (int i = 1; 4 * i < rows; i++) {
         four[i] = four[i - 1] + 4 * stride;
         __asm__("" : "+r"(four[i]));
     }
+}
+
+INLINE void turn_rows(vec to[4], const hd_real *from, size_t stride, int rows)
+{
+    const hd_real *four[VL / 4];
+    every_fourth(four, from, stride, rows);
     vec r0 = rows_apart(four, stride, 0, rows), r1 = rows_apart(four, stride, 1, rows),
         r2 = rows_apart(four, stride, 2, rows), r3 = rows_apart(four, stride, 3, rows);
     vec p0 = HD_PAIRS(lo, r0, r1), p1 = HD_PAIRS(hi, r0, r1), p2 = HD_PAIRS(lo, r2, r3),
@@ -80,6 +87,23 @@ INLINE void turn_rows(vec to[4], const hd_real *from, size_t stride, int rows)
     to[0] = HD_DOUBLES(lo, p0, p2), to[1] = HD_DOUBLES(hi, p0, p2);
     to[2] = HD_DOUBLES(lo, p1, p3), to[3] = HD_DOUBLES(hi, p1, p3);
 }
+
+#if HD_VECTOR_BYTES == 64
+#define HD_TURNS_LINES 1
+
+/* The same of VL rows, whole lines of them: l < VL. */
+INLINE void turn_lines(vec to[VL], const hd_real *from, size_t stride)
+{
+    const hd_real *four[VL / 4];
+    __m512i v[SIXTEEN];
+    every_fourth(four, from, stride, VL);
+    UNROLL
+    for (int i = 0; i < VL; i++) v[i] = _mm512_loadu_si512(four[i / 4] + (size_t)(i % 4) * stride);
+    turn_sixteen(v);
+    UNROLL
+    for (int i = 0; i < VL; i++) to[i] = (vec)v[i];
+}
+#endif
 #else
 enum { TURNED = 4 };
 #endif

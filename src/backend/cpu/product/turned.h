@@ -7,7 +7,12 @@
 #include "backend/cpu/product/tile.h"
 
 enum {
-    TURNED_ROWS = 4, /* more are worth packing b for */
+#ifdef HD_TURNS_LINES
+    TURNED_ROWS = 8, /* more are worth packing b for */
+#else
+    TURNED_ROWS = 4,
+#endif
+    WIDE_ROWS = 4, /* that leave registers for QUADS */
     QUADS = STRIP < 12 ? STRIP / 4
             : VL < 16  ? 4
                        : 8, /* of columns that few rows meet at once */
@@ -51,6 +56,22 @@ INLINE void tile_turned(const place *p, int rows, int quads, const hd_real *a, s
     for (int q = 0; q < quads; q++) *(quad *)(p->c + (size_t)i * p->c_stride + 4 * q) = s[i][q];
 }
 
+#ifdef HD_TURNS_LINES
+enum { AHEAD_OF_ROW = 32, SAME_SETS = 512 };
+
+/* Whole lines of VL rows of b, AHEAD_OF_ROW numbers behind number l or, where they end before, those that the
+   rows below the `all` begin with. Rows so far apart that their lines would share a few places of L1 must not
+   wait there. */
+INLINE void ask_lines(const hd_real *b, size_t stride, int all, size_t l, size_t k)
+{
+    const size_t far = l + AHEAD_OF_ROW;
+    const hd_real *from = far < k ? b + far : b + (size_t)all * stride + far - k;
+    if (stride % SAME_SETS == 0) return;
+    UNROLL
+    for (size_t r = 0; r < VL; r++) __builtin_prefetch(from + r * stride);
+}
+#endif
+
 #ifdef HD_TURNS_VECTORS
 /* The same with `vectors` * VL columns. */
 INLINE void tile_turned_wide(const place *p, int rows, int vectors, const hd_real *a, size_t row,
@@ -61,6 +82,17 @@ INLINE void tile_turned_wide(const place *p, int rows, int vectors, const hd_rea
     UNROLL
     for (int i = 0; i < rows; i++) UNROLL
     for (int v = 0; v < vectors; v++) s[i][v] = hd_load(p->start + (size_t)i * p->start_stride + v * VL);
+#ifdef HD_TURNS_LINES
+    for (; l + VL <= k; l += VL) UNROLL
+    for (int v = 0; v < vectors; v++) {
+        vec y[VL];
+        ask_lines(b + (size_t)(v * VL) * stride, stride, vectors * VL, l, k);
+        turn_lines(y, b + (size_t)(v * VL) * stride + l, stride);
+        UNROLL
+        for (int i = 0; i < rows; i++) UNROLL
+        for (int e = 0; e < VL; e++) s[i][v] = hd_fma(y[e], hd_spread(a[(size_t)i * row + l + e]), s[i][v]);
+    }
+#endif
     for (; l + 4 <= k; l += 4) UNROLL
     for (int v = 0; v < vectors; v++) {
         vec y[4];
