@@ -6,10 +6,7 @@
 #if (defined(__AMX_BF16__) || defined(__AMXBF16__)) && defined(__AVX512BF16__) && !defined(HD_REAL_DOUBLE)
 #include "backend/cpu/form/amx.h"
 
-enum {
-    ROWS = 2 * AMX_SIDE,
-    AHEAD = 8192, /* bytes of b that few rows ask for early: tiles alone wait for memory */
-};
+enum { ROWS = 2 * AMX_SIDE };
 
 #include "backend/cpu/form/pairs.h"
 
@@ -29,9 +26,10 @@ INLINE void tile(const place *p, size_t rows, bool down, bool across, const uint
             __builtin_prefetch(next, 1), __builtin_prefetch(next + HALF, 1);
         }
     for (; steps; steps--, a += rows * STEP, b += 2 * TILE) {
-        if (!down) UNROLL
-        for (size_t l = 0; l < 2 * TILE * sizeof *b; l += AMX_BYTES)
-            _mm_prefetch((const char *)b + AHEAD + l, _MM_HINT_T0);
+        if (!down)
+            UNROLL /* tiles alone wait for memory */
+                for (size_t l = 0; l < 2 * TILE * sizeof *b; l += AMX_BYTES)
+                    _mm_prefetch((const char *)b + AHEAD + l, _MM_HINT_T0);
         _tile_stream_loadd(6, b, AMX_BYTES);
         _tile_loadd(4, a, AMX_BYTES);
         _tile_dpbf16ps(0, 4, 6);

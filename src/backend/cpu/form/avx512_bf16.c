@@ -24,7 +24,11 @@ INLINE void tile(const place *p, size_t rows, int vectors, __mmask16 last, const
         for (size_t l = 0; l < STEP; l += 2) {
             __m512i y[2];
             UNROLL
-            for (int j = 0; j < vectors; j++) y[j] = _mm512_loadu_si512(b + TILE * j + HALF * l);
+            for (int j = 0; j < vectors; j++) {
+                const uint16_t *at = b + TILE * j + HALF * l;
+                y[j] = _mm512_loadu_si512(at);
+                _mm_prefetch((const char *)at + AHEAD, _MM_HINT_T0);
+            }
             UNROLL
             for (size_t i = 0; i < rows; i++) {
                 int32_t pair;

@@ -17,6 +17,7 @@ enum {
     FEW_DEPTH = 4096,          /* where one tile holds all rows */
     GROUP = 256 / ROWS * ROWS, /* rows whose panels stay in L2 */
     PANEL = GROUP * K_BLOCK,
+    AHEAD = 8192,  /* bytes of b that are asked for early: hardware does not foresee two tiles side by side */
     N_BLOCK = 256, /* columns behind whose sums the function comes while they are in L2 */
 };
 
