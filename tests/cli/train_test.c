@@ -117,6 +117,8 @@ static void the_rate_is_warned_of_where_it_teaches_nothing(void **state)
     if (strstr(out, "warn") || strstr(out, "rate 0 ") || !strstr(out, "rate 0.002 ")) fail_msg("%s", out);
     out = must_run("$HEED train --resume --steps 5 --out falls");
     if (!strstr(out, "the learning rate has fallen to 0 after the 4 updates")) fail_msg("%s", out);
+    out = must_run(RATE "--steps 101 --decay-steps 100 --out nearly"); /* as epochs differ by some updates */
+    if (strstr(out, "fallen")) fail_msg("%s", out);
     out = must_run(RATE "--steps 2 --lr 0 --out still");
     if (strstr(out, "fallen")) fail_msg("%s", out);
     /* TINY says --warmup 5 and inverse_sqrt */

@@ -94,7 +94,14 @@ static void say_warmup(const hd_train_progress *p, const hd_news *n)
                    100 * (double)n->planned / (double)n->warmup);
 }
 
-/* More updates than the schedule was made for. */
+/* More updates than the schedule was made for: not those few by which epochs differ with how sentences fall
+   together. */
+static bool rate_is_0(const hd_train_progress *p, const hd_news *n)
+{
+    const uint64_t made_for = n->at->decay_steps;
+    return n->rate <= 0 && p->options->lr > 0 && n->at->step > made_for + made_for / 100;
+}
+
 static void say_rate_is_0(hd_train_progress *p, const hd_news *n)
 {
     p->warned = true;
@@ -124,7 +131,7 @@ void hd_train_progress_tell(void *progress, const hd_news *n)
         say_warmup(p, n);
         return;
     }
-    if (n->kind == HD_NEWS_STEP && n->rate <= 0 && p->options->lr > 0 && !p->warned) say_rate_is_0(p, n);
+    if (n->kind == HD_NEWS_STEP && !p->warned && rate_is_0(p, n)) say_rate_is_0(p, n);
     if (c->common.quiet) return;
     if (n->kind == HD_NEWS_STEP && (!live || n->seconds - p->drawn < REDRAW)) return;
     if (n->kind == HD_NEWS_REPORT && live && !c->common.verbose) return;
