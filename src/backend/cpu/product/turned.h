@@ -57,7 +57,10 @@ INLINE void tile_turned(const place *p, int rows, int quads, const hd_real *a, s
 }
 
 #ifdef HD_TURNS_LINES
-enum { AHEAD_OF_ROW = 32, SAME_SETS = 512 };
+enum {
+    AHEAD_OF_ROW = 32, /* numbers */
+    SAME_SETS = 512,   /* lines of rows so far apart, or times as far, have two places of L1 at most */
+};
 
 /* Whole lines of VL rows of b, AHEAD_OF_ROW numbers behind number l or, where they end before, those that the
    rows below the `all` begin with. Rows so far apart that their lines would share a few places of L1 must not
