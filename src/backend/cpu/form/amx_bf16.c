@@ -26,10 +26,10 @@ INLINE void tile(const place *p, size_t rows, bool down, bool across, const uint
             __builtin_prefetch(next, 1), __builtin_prefetch(next + HALF, 1);
         }
     for (; steps; steps--, a += rows * STEP, b += 2 * TILE) {
-        if (!down)
-            UNROLL /* tiles alone wait for memory */
-                for (size_t l = 0; l < 2 * TILE * sizeof *b; l += AMX_BYTES)
-                    _mm_prefetch((const char *)b + AHEAD + l, _MM_HINT_T0);
+        /* few rows: tiles alone wait for memory */
+        if (!down) UNROLL
+        for (size_t l = 0; l < 2 * TILE * sizeof *b; l += AMX_BYTES)
+            _mm_prefetch((const char *)b + AHEAD + l, _MM_HINT_T0);
         _tile_stream_loadd(6, b, AMX_BYTES);
         _tile_loadd(4, a, AMX_BYTES);
         _tile_dpbf16ps(0, 4, 6);
